@@ -26,6 +26,7 @@ from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, r
 from habitprint.attacks.attack import PROPOSED
 from habitprint.attacks.suite import by_each_method, one_by_one
 from habitprint.auditing.candidates import list_candidates
+from habitprint.auditing.goal import Goal
 from habitprint.auditing.people import look_closer
 from habitprint.evaluation import user_chances
 from habitprint.losses import SCALES, measure_losses
@@ -92,7 +93,7 @@ def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, R
     yield "one by one, as evaluate counts", count_seekers(forth)
     yield "one by one, from the known side", back.rate
     if every_way:
-        yield "most confident claims", look_closer(joint).most_confident
+        yield "most confident claims", look_closer(joint)[0]
         yield "the strongest of all", strongest(tables)
 
 
@@ -208,7 +209,7 @@ def advise(source: str, out: Path) -> None:
     rows, candidates = [], None
     for number, tables in enumerate(draw_samples(source, AUDITED, N_ADVICES)):
         # The same protections for all: an audit chooses their parameters by its own table.
-        candidates = candidates or list_candidates(tables.released, [], 0.1, n_users=AUDITED, noise=False)
+        candidates = candidates or list_candidates(tables.released, [], Goal(0.1), n_users=AUDITED, noise=False)
         for candidate in candidates[1:]:
             try:
                 release, protected = tables.protected_by(candidate.mechanism)

@@ -15,9 +15,6 @@ from habitprint import datasets as datasets
 from habitprint import display as _display
 from habitprint import markov as markov
 from habitprint.attacks import AttackResult as AttackResult
-from habitprint.auditing.advice import Advice as Advice
-from habitprint.auditing.advice import read_advice as read_advice
-from habitprint.auditing.attribution import Attribution as Attribution
 from habitprint.auditing.audit import Audit as Audit
 from habitprint.auditing.audit import audit as audit
 from habitprint.auditing.audit import read_audit as read_audit
@@ -26,9 +23,12 @@ from habitprint.auditing.compare import compare as compare
 from habitprint.auditing.data import Preparation as Preparation
 from habitprint.auditing.explanation import Explanation as Explanation
 from habitprint.auditing.options import AuditOptions as AuditOptions
-from habitprint.auditing.risks import Risks as Risks
-from habitprint.auditing.risks import measure_risks as measure_risks
-from habitprint.auditing.unmixing import Reconstruction as Reconstruction
+from habitprint.auditing.reconstruction import Attribution as Attribution
+from habitprint.auditing.reconstruction import Reconstruction as Reconstruction
+from habitprint.auditing.reconstruction import Risks as Risks
+from habitprint.auditing.reconstruction import measure_risks as measure_risks
+from habitprint.auditing.verdict import Advice as Advice
+from habitprint.auditing.verdict import read_advice as read_advice
 from habitprint.checks import EventsCheck as EventsCheck
 from habitprint.checks import Finding as Finding
 from habitprint.checks import check_events as check_events

@@ -12,7 +12,7 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, SuiteResult, run_suite
-from habitprint.auditing import people, runner
+from habitprint.auditing import people, search
 from habitprint.auditing.candidates import (
     UNPROTECTED,
     Candidate,
@@ -22,8 +22,8 @@ from habitprint.auditing.candidates import (
     top_places,
 )
 from habitprint.auditing.goal import PASS, Goal, judge
-from habitprint.auditing.runner import find_protection, run_trial
-from habitprint.auditing.trials import Protections, Trial
+from habitprint.auditing.search import find_protection
+from habitprint.auditing.trials import Protections, Trial, run_trial
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE
@@ -46,7 +46,7 @@ def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
 def answered(found: hp.Audit, **changes: Protections | people.People) -> hp.Audit:
     """Return the same audit with other protections or people, and the verdict on it."""
     changed = replace(found, **changes)  # type: ignore[arg-type]
-    verdict = reach_verdict(found.options.goal, found.strongest, changed.protections, changed.people)
+    verdict = reach_verdict(found.options.goal, changed.protections)
     return replace(changed, verdict=verdict)
 
 
@@ -139,7 +139,7 @@ def test_no_attack_reaches_more_than_is_guaranteed(seed: int) -> None:
     """Every attack of every trial, in expectation over the people who count; and nobody more than his group allows."""
     released, known = hp.datasets.town(50, 10, seed=seed)
     whole = run_suite(Scenario(released, known, "same-id"))
-    for candidate in list_candidates(released, [], 0.05, n_users=50, noise=False):
+    for candidate in list_candidates(released, [], Goal(0.05), n_users=50, noise=False):
         trial = run_trial(whole, candidate, Goal(0.05))
         assert trial.n_attacks >= 10
         for attack in trial.attacks:
@@ -154,7 +154,7 @@ def test_no_attack_reaches_more_than_is_guaranteed(seed: int) -> None:
 def test_strengths_in_between_are_tried(found: hp.Audit) -> None:
     groups = {trial.parameter for trial in found.protections.trials if trial.name == "micro-aggregation"}
     assert groups >= {2, 3, 5, 10, 20, 50}
-    n_listed = len(list_candidates(hp.datasets.town(150, 25, seed=4)[0], [], 0.1, n_users=150, noise=False))
+    n_listed = len(list_candidates(hp.datasets.town(150, 25, seed=4)[0], [], Goal(0.1), n_users=150, noise=False))
     assert len(found.protections.trials) > n_listed
 
 
@@ -237,9 +237,9 @@ def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: 
     def candidates(*_: object, **__: object) -> list[Candidate]:
         return [UNPROTECTED, suppression(10**6), micro_aggregation(3)]
 
-    monkeypatch.setattr(runner, "list_candidates", candidates)
+    monkeypatch.setattr(search, "list_candidates", candidates)
     whole = attacked(*hp.datasets.town(20, 5))
-    protections = find_protection(whole, whole, [], Goal(0.05), noise=False).protections
+    protections = find_protection(whole, whole, [], Goal(0.05), noise=False)[0]
     assert protections.not_tried[0].label == "no count below 1,000,000"
     assert "no count reaches" in protections.not_tried[0].why
     assert [trial.label for trial in protections.trials][:2] == ["unprotected", "groups of 3"]
@@ -296,7 +296,7 @@ def test_at_one_place_only_totals_tell() -> None:
 
 @pytest.mark.parametrize(("fail_above", "fails"), [(0.99, False), (0.5, True), (None, None)])
 def test_the_gate_is_about_the_unprotected_data(found: hp.Audit, fail_above: float | None, fails: bool | None) -> None:
-    verdict = reach_verdict(Goal(0.1), found.strongest, found.protections, found.people, fail_above=fail_above)
+    verdict = reach_verdict(Goal(0.1), found.protections, fail_above=fail_above)
     assert verdict.fails_gate is fails
     assert replace(verdict, fails_gate=None) == found.verdict
 

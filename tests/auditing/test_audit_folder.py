@@ -10,7 +10,6 @@ import pytest
 
 import habitprint as hp
 from audits import canonical
-from habitprint.auditing.audit import Internal
 from habitprint.io.files import check_folder
 from habitprint.wording.verdict import headline
 
@@ -23,7 +22,7 @@ def found() -> hp.Audit:
 
 
 def with_advice(found: hp.Audit, advice: hp.Advice | None) -> hp.Audit:
-    return replace(found, internal=Internal(found.users, advice, found.require_internal().case))
+    return replace(found, internal=replace(found.require_internal(), advice=advice))
 
 
 def test_a_folder_is_filled_completely_or_not_at_all(

@@ -23,10 +23,9 @@ from habitprint.attacks import (
 )
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.candidates import coarser_places
-from habitprint.auditing.curves import resolution_curve, users_curve
+from habitprint.auditing.curves import duration_curve, resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, look_closer
-from habitprint.auditing.times import duration_curve
 from habitprint.evaluation import pair_chances
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_weight
@@ -194,7 +193,7 @@ def test_larger_squares_are_those_of_the_coarser_grid() -> None:
     places = [0, 1, grid.n_columns, grid.n_columns * 3 + 5, grid.n_rows * grid.n_columns - 1]
     habits = hp.Histograms.from_table({"user": range(5), "place": places, "count": [1] * 5})
     for step in coarser_places(habits, grid, []):
-        expected = grid.mapping(grid.coarsen(step.x)).apply(habits).to_table()
+        expected = grid.mapping(grid.coarsen(step.parameter or 0)).apply(habits).to_table()
         assert step.mechanism(habits).histograms.to_table().equals(expected)
     with pytest.raises(hp.InputError, match="is not a square of the grid"):
         coarser_places(hp.Histograms.from_strings({1: ["dorm"]}), grid, [])
@@ -262,7 +261,7 @@ def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
     by_size = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "size"}
     both = sorted(set(by_margin) & set(by_size))
     assert by_margin[both[0]] > by_size[both[0]]
-    assert people.most_confident == look_closer(whole).most_confident
+    assert people.most_confident == look_closer(whole)[0]
 
 
 def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:

@@ -10,9 +10,8 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite, strongest_of
-from habitprint.auditing.curves import Curve, Dimension, Point, Trend, trend_of
+from habitprint.auditing.curves import Curve, Dimension, Point, Times, Trend, duration_curve, measure_times, trend_of
 from habitprint.auditing.data import Prepared, prepare_events
-from habitprint.auditing.times import Times, duration_curve, measure_times
 from habitprint.periods import Period
 from habitprint.rates import Rate
 from habitprint.wording.attacks import if_more_is_known

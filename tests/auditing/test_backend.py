@@ -10,8 +10,7 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.backend import Sample
-from habitprint.auditing.data import Background, Whole, prepare_tables
+from habitprint.auditing.data import Preparation, Whole, prepare_tables
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import reach_verdict
@@ -56,11 +55,11 @@ class Nearby:
 
     def sample(
         self, released: hp.Histograms, known: hp.Histograms, truth: Any, seed: int, progress: Progress
-    ) -> Sample:
+    ) -> tuple[Scenario, Whole | None]:
         del seed, progress
         users = released.users.to_list()[: self.n_drawn]
         some = Scenario(released.select(users=users), known.select(users=users), truth)
-        return Sample(some, Whole(N, N, N, N) if self.n_drawn < N else None)
+        return some, Whole(N, N, N, N) if self.n_drawn < N else None
 
     def attack(
         self, released: hp.Histograms, known: hp.Histograms, options: hp.MatchOptions, progress: Progress
@@ -75,7 +74,7 @@ def sampled() -> hp.Audit:
 
 
 def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
-    verdict = reach_verdict(Goal(target), found.strongest, protections, found.people, fail_above=target, on_all=on_all)
+    verdict = reach_verdict(Goal(target), protections, fail_above=target, on_all=on_all)
     options = msgspec.structs.replace(found.options, target=target)
     return replace(found, on_all=on_all, protections=protections, options=options, verdict=verdict)
 
@@ -227,7 +226,8 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
     drawn = prepare_tables(
         Scenario(released, known, "same-id"),
         hp.AuditOptions(accept=("no-shared-places",)),
-        Background(whole=Whole(9, 9, 9, 9), found=[told]),
+        Preparation(found=(told,)),
+        whole=Whole(9, 9, 9, 9),
     ).facts
     assert told in drawn.findings
     others = [words_of(each) for each in drawn.findings if each != told]
@@ -240,7 +240,7 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
 class Unreachable(Nearby):
     """A backend of which nothing may be asked."""
 
-    def sample(self, *_: object, **__: object) -> Sample:
+    def sample(self, *_: object, **__: object) -> tuple[Scenario, Whole | None]:
         pytest.fail("a sample was drawn")
 
 

@@ -12,16 +12,14 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, full_suite, run_suite
-from habitprint.auditing import runner
-from habitprint.auditing.alternatives import Alternative, find_alternatives
-from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
+from habitprint.auditing import search
+from habitprint.auditing.candidates import UNPROTECTED, group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.people import look_closer
-from habitprint.auditing.planner import Deepen, Step, Tried, next_step, size_between
-from habitprint.auditing.runner import find_protection, run_trial
-from habitprint.auditing.trials import BELOW_LINE, Protections
-from habitprint.auditing.verdict import users_needed
+from habitprint.auditing.search import Deepen, Step, Tried, find_protection, next_step, size_between
+from habitprint.auditing.trials import BELOW_LINE, Protections, run_trial
+from habitprint.auditing.verdict import Alternative, find_alternatives, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest
 from habitprint.report.sections import protections_section
@@ -42,7 +40,7 @@ def tried(keep: UtilityMetric, decide: Decide, most_users: int = 150) -> tuple[G
     whole = run_suite(TABLES)
     some = TABLES.sample(most_users, goal.seed)
     part = whole if some is TABLES else run_suite(some)
-    return goal, find_protection(whole, part, [], goal, noise=False).protections
+    return goal, find_protection(whole, part, [], goal, noise=False)[0]
 
 
 def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
@@ -149,12 +147,12 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
             further.append(tried.trials[step.candidate])
         return step
 
-    monkeypatch.setattr(runner, "next_step", note)
+    monkeypatch.setattr(search, "next_step", note)
     goal = Goal(0.18, "measured")
     whole = run_suite(TABLES)
-    found = find_protection(whole, whole, [], goal, noise=False)
+    found, _ = find_protection(whole, whole, [], goal, noise=False)
     assert further
-    halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.protections.trials[1:]]
+    halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
         assert trial.guaranteed.is_within(goal.target) or judge(goal, trial.evidence(), "measured") is not FAIL
@@ -197,7 +195,7 @@ def test_the_frontier_is_that_of_the_loss_that_decides(keep: UtilityMetric) -> N
 @pytest.mark.slow
 def test_the_losses_of_a_protection_are_those_of_its_release() -> None:
     whole = run_suite(TABLES)
-    for candidate in list_candidates(TABLES.released, [], 0.1, n_users=150, noise=False)[1::6]:
+    for candidate in list_candidates(TABLES.released, [], Goal(0.1), n_users=150, noise=False)[1::6]:
         trial = run_trial(whole, candidate, Goal(0.1))
         release = candidate.mechanism(TABLES.released)
         assert trial.losses == hp.measure_losses(TABLES.released, release, later=TABLES.known)
@@ -283,8 +281,8 @@ def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_
 def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Alternative]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
     whole = run_suite(TABLES)
-    unprotected = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
-    unprotected = replace(unprotected, most_confident=look_closer(whole.strongest_joint).most_confident)
+    unprotected = run_trial(whole, UNPROTECTED, goal)
+    unprotected = replace(unprotected, passes=False, most_confident=look_closer(whole.strongest_joint)[0])
     none = Protections(goal.keep, (unprotected,), (), None, None, (), (), 0, 150, 150)
     return {
         alternative.kind: alternative for alternative in find_alternatives(goal, TABLES, curves, none, needed=needed)
@@ -317,7 +315,7 @@ def test_the_most_confident_claims_need_so_many_people_or_such_groups() -> None:
     k = int(groups.number or 0)
     assert 1 / (k - 1) > 0.15 >= 1 / k
     grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
-    assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint).most_confident.high <= 0.15
+    assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint)[0].high <= 0.15
     assert found["fewer places"].point is None
 
 

@@ -2,15 +2,14 @@
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 
 import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Scenario, run_attack
-from habitprint.auditing.confidence import FEWEST_CONFIDENT, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
+from habitprint.auditing.people import FEWEST_CONFIDENT, assess_people, look_closer
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.training.calibration import Reliability
 from habitprint.wording.people import about_certainty
@@ -72,23 +71,22 @@ def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
 
 def test_the_most_confident_claims_are_a_tenth_but_fifty_at_least() -> None:
     for n, n_confident in ((60, 50), (30, 30)):
-        made = find_confidence(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
-        assert made is not None
-        order = np.argsort(-made.probabilities, kind="stable")[:n_confident]
-        own = run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")).matching
-        right = (own.released == own.known).to_numpy()[order]
-        assert made.confidence.most_confident.n == n_confident
-        assert made.confidence.most_confident.n_correct == pytest.approx(right.sum())
-        assert not made.confidence.is_within(1.0) or n_confident >= FEWEST_CONFIDENT
+        people, users = assess_people(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
+        assert people.confidence is not None
+        right = users.sort("probability", descending=True, maintain_order=True)["is_correct"][:n_confident]
+        assert people.confidence.most_confident.n == n_confident
+        assert people.confidence.most_confident.n_correct == pytest.approx(right.sum())
+        assert not people.confidence.is_within(1.0) or n_confident >= FEWEST_CONFIDENT
 
 
 @pytest.mark.parametrize("decide", ["guaranteed", "measured"])
 def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured(decide: str) -> None:
     goal = Goal(0.5, decide, person_target=0.2)  # type: ignore[arg-type]
-    made = find_confidence(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
-    assert made is not None
-    assert made.confidence.most_confident.high <= 0.2
-    cases = (0.2, None), (0.21, None), (0.21, made.confidence)
+    grouped = Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")
+    _, found = look_closer(run_attack(grouped))
+    assert found is not None
+    assert found.most_confident.high <= 0.2
+    cases = (0.2, None), (0.21, None), (0.21, found)
     evidence = [Evidence(GuaranteedRisk(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
     judged = [judge(goal, each, criteria=("person",)) for each in evidence]
     assert judged == [PASS, FAIL, PASS if decide == "measured" else FAIL]

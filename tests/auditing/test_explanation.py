@@ -26,7 +26,7 @@ def explained() -> list[hp.Explanation]:
 
 @pytest.mark.slow
 def test_places_add_up_to_the_gain_of_the_pair() -> None:
-    weight = found().require_internal().case.joint.matching.weight
+    weight = found().require_internal().joint.matching.weight
     released, known = tables()
     weights = hp.weights(released, known, weight)
     for why in explained():
@@ -36,7 +36,7 @@ def test_places_add_up_to_the_gain_of_the_pair() -> None:
 
 
 def test_rivals_stand_in_the_order_of_what_speaks_for_them_and_nobody_nearer_is_missing() -> None:
-    weight = found().require_internal().case.joint.matching.weight
+    weight = found().require_internal().joint.matching.weight
     released, known = tables()
     weights = hp.weights(released, known, weight)
     for why in explained():

@@ -8,13 +8,11 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import Scenario, run_suite
-from habitprint.auditing import runner
+from habitprint.auditing import search
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import Goal
-from habitprint.auditing.people import CloserLook
-from habitprint.auditing.planner import Screening
-from habitprint.auditing.runner import find_protection, run_trial
-from habitprint.auditing.trials import Protections, Trial
+from habitprint.auditing.search import Screening, find_protection
+from habitprint.auditing.trials import Protections, Trial, make_trial, run_trial
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
 from habitprint.wording.protections import on_whom
@@ -27,7 +25,7 @@ def tried_on(most_users: int, tables: Scenario, goal: Goal) -> Protections:
     whole = run_suite(tables)
     some = tables.sample(most_users, goal.seed)
     part = whole if some is tables else run_suite(some)
-    return find_protection(whole, part, [], goal, noise=False).protections
+    return find_protection(whole, part, [], goal, noise=False)[0]
 
 
 def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
@@ -60,7 +58,7 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
     part = run_suite(TABLES.sample(100, 0))
     sure = Rate.of(50, 50, 1 / 150)
     goal = Goal(0.99, "measured", confident_target=0.5)
-    found = find_protection(whole, part, [], goal, look=lambda _: CloserLook(sure, None), noise=False).protections
+    found = find_protection(whole, part, [], goal, look=lambda _: (sure, None), noise=False)[0]
     assert found.trials[0].passes is False
     assert found.trials[0].most_confident == sure
     assert found.advised is not None
@@ -74,14 +72,13 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
     first = tried_on(120, tables, goal)
     assert first.measured is not None
     label = first.trials[first.measured].label
-    make_trial = runner.make_trial
 
     def find_everybody(original: Scenario, candidate: Candidate, *made: Any) -> Trial:
         trial = make_trial(original, candidate, *made)
         everybody = Rate.of(trial.risk.n, trial.risk.n, trial.risk.by_chance)
         return replace(trial, hold_out_rate=everybody) if candidate.label == label else trial
 
-    monkeypatch.setattr(runner, "make_trial", find_everybody)
+    monkeypatch.setattr(search, "make_trial", find_everybody)
     second = tried_on(120, tables, goal)
     assert second.measured is not None
     chosen = second.trials[second.measured]

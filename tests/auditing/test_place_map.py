@@ -10,7 +10,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
-from habitprint.auditing.place_map import FEWEST_PEOPLE, draw_map, read_positions
+from habitprint.auditing.people import FEWEST_PEOPLE, draw_map, read_positions
 from habitprint.report.charts import map_picture
 
 

@@ -8,9 +8,9 @@ import pytest
 from habitprint.attacks import Outcome
 from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Evidence, Goal, judge
-from habitprint.auditing.planner import Deepen, Done, Screening, Step, Tried, Try, next_step
+from habitprint.auditing.reconstruction import TakenApart
+from habitprint.auditing.search import Deepen, Done, Screening, Step, Tried, Try, next_step
 from habitprint.auditing.trials import NotTried, Trial
-from habitprint.auditing.unmixing import TakenApart
 from habitprint.losses import SCALES
 from habitprint.mechanisms import GuaranteedRisk, Losses
 from habitprint.rates import Rate

@@ -16,11 +16,11 @@ from habitprint.attacks import (
     run_suite,
 )
 from habitprint.attacks import attack as attack_module
-from habitprint.auditing import runner
+from habitprint.auditing import search
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
-from habitprint.auditing.runner import find_protection, run_trial
-from habitprint.auditing.trials import Protections, Trial
+from habitprint.auditing.search import find_protection
+from habitprint.auditing.trials import Protections, Trial, run_trial
 from habitprint.losses import SCALES, find_cheapest
 
 DECIDE: tuple[Decide, ...] = get_args(Decide)
@@ -29,7 +29,7 @@ TABLES = Scenario(*hp.datasets.town(40, 8, seed=4), truth="same-id")
 
 def found_on(tables: Scenario, goal: Goal) -> Protections:
     whole = run_suite(tables)
-    return find_protection(whole, whole, [], goal, noise=False).protections
+    return find_protection(whole, whole, [], goal, noise=False)[0]
 
 
 def answers(found: Protections) -> list[str | None]:
@@ -65,9 +65,9 @@ def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
     def attack_all(tables: Scenario, *_ways: object, **_options: Any) -> SuiteResult:
         return run_suite(tables, whole.suite_for_protected)
 
-    fast = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
-    monkeypatch.setattr(runner, "run_screening", attack_all)
-    slow = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
+    fast = find_protection(whole, whole, [], Goal(target, decide), noise=False)[0]
+    monkeypatch.setattr(search, "run_screening", attack_all)
+    slow = find_protection(whole, whole, [], Goal(target, decide), noise=False)[0]
     assert all(trial.is_full_suite for trial in slow.trials)
     assert sum(not trial.is_full_suite for trial in fast.trials) > len(fast.trials) / 2
     assert answers(fast) == answers(slow)
@@ -80,10 +80,10 @@ def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: 
     tables = Scenario(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
     whole, part = run_suite(tables), run_suite(tables.sample(120, seed))
     goal = Goal(0.1, decide)
-    screened, all_of_them = (find_protection(whole, base, [], goal, noise=False) for base in (part, whole))
-    assert screened.protections.n_on_all < all_of_them.protections.n_on_all
+    screened, all_of_them = (find_protection(whole, base, [], goal, noise=False)[0] for base in (part, whole))
+    assert screened.n_on_all < all_of_them.n_on_all
     costs = []
-    for found in (screened.protections, all_of_them.protections):
+    for found in (screened, all_of_them):
         assert found.advised is not None
         costs.append(found.advised.cost("patterns"))
     assert costs[0] == costs[1]
@@ -134,7 +134,7 @@ def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return count(scenario, attack, matching)
 
     monkeypatch.setattr(attack_module, "count_identified", watched)
-    found = find_protection(whole, whole, [], Goal(0.2), noise=False).protections
+    found = find_protection(whole, whole, [], Goal(0.2), noise=False)[0]
     assert sum(trial.is_full_suite for trial in found.trials[1:]) > 0
     assert len(made) > len(found.trials)
     assert len(set(made)) == len(made)
@@ -146,7 +146,7 @@ def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_they_may_be(
     target: float, person_target: float | None, sizes: set[int]
 ) -> None:
-    listed = list_candidates(TABLES.released, [], target, n_users=40, person_target=person_target, noise=False)
+    listed = list_candidates(TABLES.released, [], Goal(target, person_target=person_target), n_users=40, noise=False)
     uneven = [each for each in listed if "--mean-k" in hp.to_flags(each.recipe)]
     assert {each.recipe[-1].k for each in uneven} == sizes  # type: ignore[union-attr]
     for each in uneven:

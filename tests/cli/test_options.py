@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import habitprint as hp
-from habitprint.auditing.audit import AuditKeywords, Subject
+from habitprint.auditing.audit import AuditKeywords
+from habitprint.auditing.data import Subject
 from habitprint.cli.app import app
 from habitprint.cli.options import Options, expanded, given
 from habitprint.cli.table_options import AttackOptions, TableOptions

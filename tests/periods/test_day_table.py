@@ -15,8 +15,8 @@ from polars.io.plugins import register_io_source
 
 import habitprint as hp
 from habitprint.attacks import run_attack
+from habitprint.auditing.curves import duration_curve, measure_times
 from habitprint.auditing.data import prepare_events
-from habitprint.auditing.times import duration_curve, measure_times
 from habitprint.periods import DayTable, Period, count_days
 from habitprint.periods.periods import KnownInHalves
 

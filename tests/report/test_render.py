@@ -35,7 +35,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
     """Return the audit as it would be with these protections."""
     goal = Goal(found.verdict.target, found.options.decide, found.options.confident_target, found.options.seed)
-    verdict = reach_verdict(goal, found.strongest, protections, found.people)
+    verdict = reach_verdict(goal, protections)
     return replace(found, protections=protections, verdict=verdict)
 
 

@@ -11,42 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import msgspec
 import polars as pl
 
-from habitprint.arguments import AnyTable, as_events, as_histograms, is_release, is_table
-from habitprint.attacks import (
-    ALL_WEIGHTS,
-    Outcome,
-    Scenario,
-    SuiteResult,
-    draw_blindly,
-    full_suite,
-    run_suite,
-    strongest_of,
-)
-from habitprint.auditing.advice import FILE, Advice
-from habitprint.auditing.alternatives import Alternative, find_alternatives
-from habitprint.auditing.backend import Backend, attack_all
-from habitprint.auditing.candidates import coarser_places
-from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
-from habitprint.auditing.data import (
-    NOTHING,
-    Background,
-    DataFacts,
-    Preparation,
-    Prepared,
-    prepare_events,
-    prepare_tables,
-)
-from habitprint.auditing.explanation import Case, Explanation
+from habitprint.arguments import AnyTable
+from habitprint.attacks import ALL_WEIGHTS, Outcome, SuiteResult, draw_blindly, full_suite, run_suite, strongest_of
+from habitprint.auditing import curves as depending
+from habitprint.auditing.candidates import Candidate, coarser_places
+from habitprint.auditing.curves import Curve, Linkage, Times
+from habitprint.auditing.data import Backend, DataFacts, Preparation, Prepared, Source, Subject, attack_all, prepare
+from habitprint.auditing.explanation import Explanation, Internal
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
-from habitprint.auditing.people import CloserLook, People, assess_people
-from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
-from habitprint.auditing.runner import find_protection
-from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times
+from habitprint.auditing.people import Confidence, People, PlaceMap, assess_people, draw_map
+from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections
-from habitprint.auditing.verdict import Verdict, reach_verdict
+from habitprint.auditing.verdict import FILE, Advice, Alternative, Verdict, find_alternatives, reach_verdict
 from habitprint.checks import Code
-from habitprint.checks.check import check_unused
 from habitprint.display import Shown, abbreviated, chart_of
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
@@ -58,17 +36,14 @@ from habitprint.io.inputs import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
-from habitprint.mechanisms.exposure import is_grouped
-from habitprint.mechanisms.files import open_release
-from habitprint.periods import HalvesOfRows, Period, Split
+from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted
 from habitprint.progress import Progress, silent
-from habitprint.rates import rates_frame
+from habitprint.rates import Rate, rates_frame
 from habitprint.runtime.parallel import Once, run_two
 from habitprint.runtime.versions import versions
 from habitprint.training import Evidence, train_weight
-from habitprint.truth import SAME_ID
 from habitprint.weighing import Weight
 
 if TYPE_CHECKING:
@@ -78,8 +53,6 @@ SCHEMA = "habitprint-audit/6"  # a change of meaning or of a name makes it /7; n
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
-STARTS_FROM = "an audit needs events, or two tables of counts: released and known"
-READ_THEM = "read events with hp.read_events(path), or pass (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
@@ -125,8 +98,28 @@ class Run:
     inputs: tuple[InputFile, ...] = ()
     n_others: int = 0
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
+
+    @classmethod
+    def of(cls, subject: Subject, source: str) -> "Run":
+        """Return what is told of a subject: no report says in which folder somebody keeps their files."""
+        told, is_events = subject.preparation, isinstance(subject.source, Events)
+        spec = told.events
+        if spec is not None and spec.mapping is not None:
+            spec = msgspec.structs.replace(spec, mapping=Path(spec.mapping).name)
+        return cls(
+            source=_as_text(source),
+            kind="events" if is_events else "histograms",
+            made_on=datetime.now(UTC).date(),
+            active=subject.active if is_events else None,
+            count=subject.count if is_events else None,
+            grid=subject.grid,
+            events=spec,
+            coarsen=tuple(map(_as_text, told.coarsen)),
+            command=None if told.command is None else _as_text(told.command),
+            inputs=tuple(replace(file, name=_as_text(file.name)) for file in told.inputs),
+            n_others=len(subject.others),
+        )
 
 
 @dataclass(frozen=True)
@@ -147,28 +140,6 @@ class AttackerTraining:
     missing: Literal["times", "people"] | None
     n_people: int = 0
     evidence: tuple[Evidence, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Internal:
-    """The internal part of an audit: it names people and places, and is in no report.
-
-    Parameters
-    ----------
-    users
-        Who is at risk, by id.
-    advice
-        The protection to apply; None if none is needed, or none is enough.
-    case
-        What the strongest joint attack was made on, to explain it.
-    """
-
-    users: pl.DataFrame
-    advice: Advice | None
-    case: Case
-
-    def __repr__(self) -> str:
-        return abbreviated(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,7 +309,7 @@ class Audit(Shown):
         >>> len(found.explain(found.users["user"][0]).plot().vconcat)
         3
         """
-        return self.require_internal().case.explain(user)
+        return self.require_internal().explain(user)
 
     def to_json(self) -> dict[str, object]:
         """Return all facts but names of users, as a dictionary that is JSON; `docs/audit.md` tells its fields."""
@@ -407,9 +378,6 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
 
 
-Source = Events | Accounted | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable
-
-
 class AuditKeywords(TypedDict, total=False):
     """What `habitprint.audit` may be told: fields of `AuditOptions` and of a `Subject`."""
 
@@ -438,25 +406,6 @@ class AuditKeywords(TypedDict, total=False):
     count: CountedAs
     preparation: Preparation
     backend: Backend | None
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """What is audited, and what is given beside it; the fields are those of `audit`."""
-
-    source: Source
-    period: Period | None = None
-    grid: Grid | None = None
-    positions: AnyTable | None = None
-    coarser: Iterable[PlaceMapping] = ()
-    truth: Any = SAME_ID
-    original: Histograms | AnyTable | None = None
-    others: Sequence[Release] = ()
-    training: tuple[Histograms, Histograms] | None = None
-    active: int = 1
-    count: CountedAs = "visits"
-    preparation: Preparation = NOTHING
-    backend: Backend | None = None
 
 
 BESIDE = {field.name for field in fields(Subject)} - {"source"}
@@ -566,147 +515,95 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     >>> audit_subject(Subject(hp.datasets.town(12, 5)), AuditOptions(target=1.0, noise=False)).verdict.passes
     True
     """
-    source: Any = subject.source if subject.backend is not None else _opened(subject.source)
-    grid, told = subject.grid, subject.preparation
-    _refuse_misplaced(subject, is_events=_is_events(source))
-    is_events = isinstance(source, Events)
     if options.name is not None:
         options = msgspec.structs.replace(options, name=_as_text(options.name))
-    run = Run(
-        source=_as_text(options.name or told.source or _name_of(subject.source)),
-        kind="events" if is_events else "histograms",
-        made_on=datetime.now(UTC).date(),
-        active=subject.active if is_events else None,
-        count=subject.count if is_events else None,
-        grid=grid,
-        events=_without_folder(told.events),
-        coarsen=tuple(map(_as_text, told.coarsen)),
-        command=None if told.command is None else _as_text(told.command),
-        inputs=tuple(replace(file, name=_as_text(file.name)) for file in told.inputs),
-        n_others=len(subject.others),
-    )
+    called = options.name or subject.preparation.source or _name_of(subject.source)
+    subject = subject.opened()
+    run = Run.of(subject, called)
     progress("checking the data", 0, 1)
-    # A mapping that cannot be read, or a table of positions, is told before the long work.
-    subject = replace(
-        subject,
-        coarser=list(subject.coarser),
-        positions=None if subject.positions is None else read_positions(subject.positions),
-    )
-    if isinstance(source, Events):
-        events = source if grid is None or "place" in source.columns else grid.place(source)
-        prepared = prepare_events(
-            events,
-            subject.period,
-            options,
-            active=subject.active,
-            count=subject.count,
-            spec=told.events,
-            progress=progress,
-        )
-    elif subject.backend is not None:
-        prepared, source = _prepare_remote(subject, options, progress)
-    else:
-        prepared = _prepare_pair(source, subject, options)
+    prepared = prepare(subject, options, progress)
     # Codes that were accepted in vain are not told.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
     accepted = tuple(code for code in options.accept if code in found)
-    options = msgspec.structs.replace(options, accept=accepted)
-    return _audit(prepared, replace(subject, source=source), options, run, progress)
+    return _audit(prepared, subject, msgspec.structs.replace(options, accept=accepted), run, progress)
 
 
 def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run, progress: Progress) -> Audit:
-    seed, everybody, grid = options.seed, prepared.facts.scope.whole, subject.grid
+    seed, goal, grid, tables = options.seed, options.goal, subject.grid, prepared.tables
+    everybody, side = prepared.facts.scope.whole, None if grid is None else grid.side
     weights, training = _learn(prepared, subject.training, seed, progress)
-    whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
-    joint = whole.strongest_joint
-    weight = joint.matching.weight_name
+    whole = run_suite(tables, full_suite(weights), seed=seed, progress=progress)
+    joint, part = whole.strongest_joint, _part_of(whole, seed, progress)
     # The very attack that later stages repeat, so that what they find can be compared with it.
     on_all = None
-    if subject.backend is not None and everybody is not None:
-        remote: Any = subject.source
-        on_all = attack_all(subject.backend, remote, subject.truth, joint.matching.weight, seed, progress)
-    part = _part_of(whole, seed, progress)
-    steps = coarser_places(prepared.tables.released, grid, subject.coarser)
-    goal = options.goal
-
+    if subject.backend is not None and prepared.remote is not None and everybody is not None:
+        weight = joint.matching.weight
+        on_all = attack_all(subject.backend, prepared.remote, subject.truth, weight, seed, progress)
+    steps = coarser_places(tables.released, grid, subject.coarser)
     assess = Once(partial(assess_people, joint))
 
-    def look(progress: Progress) -> CloserLook:
+    def look(progress: Progress) -> tuple[Rate, Confidence | None]:
         people, _ = assess(progress)
-        return CloserLook(people.most_confident, people.confidence)
+        return people.most_confident, people.confidence
+
+    def protect(progress: Progress) -> tuple[Protections, tuple[Candidate, ...]]:
+        noise, counts = options.noise, options.counts
+        return find_protection(whole, part, steps, goal, look=look, noise=noise, counts=counts, progress=progress)
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
-        times = measure_times(
-            prepared,
-            joint,
-            part.strongest_joint,
-            most_users=MOST_USERS,
-            weights=whole.weights,
-            overlap=options.overlap,
-            progress=progress,
+        again, overlap, n_in_all = part.strongest_joint, options.overlap, None if part is whole else joint.rate.n
+        times = depending.measure_times(
+            prepared, joint, again, most_users=MOST_USERS, weights=whole.weights, overlap=overlap, progress=progress
         )
         curves = (
-            users_curve(joint, progress),
-            duration_curve(prepared, joint, overlap=options.overlap, progress=progress),
-            resolution_curve(
-                part.strongest_joint,
-                steps,
-                side=None if grid is None else grid.side,
-                n_in_all=None if part is whole else joint.rate.n,
-                progress=progress,
-            ),
+            depending.users_curve(joint, progress),
+            depending.duration_curve(prepared, joint, overlap=overlap, progress=progress),
+            depending.resolution_curve(again, steps, side=side, n_in_all=n_in_all, progress=progress),
             times.pairs,
             times.distance,
         )
         assess(progress)
         return times, curves
 
-    protect = partial(find_protection, whole, part, steps, goal, look=look, noise=options.noise, counts=options.counts)
     # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
-    found, (times, curves) = run_two(lambda progress: protect(progress=progress), see_what_matters, progress)
+    (protections, tried), (times, curves) = run_two(protect, see_what_matters, progress)
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
-    is_protected = bool(prepared.tables.steps)
     # Of a protected table, parts say nothing about more people: its groups would be others.
-    forecast = None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), goal.target)
-    advised, advice = found.protections.advised, None
-    if advised is not None and found.chosen is not None:
-        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, subject.preparation.events)
+    forecast = None if tables.steps else depending.forecast_people(curves[0], min(n, MOST_PEOPLE), goal.target)
+    advice = None
+    if protections.chosen:
+        recipe, events = tried[protections.chosen].recipe, subject.preparation.events
+        advice = Advice.of(protections.trials[protections.chosen], recipe, goal, prepared.facts.scope, events)
     return Audit(
         options=options,
         run=run,
         versions=versions(),
         data=prepared.facts,
-        weight=weight,
+        weight=joint.matching.weight_name,
         attacks=(*whole.outcomes, draw_blindly(joint.rate)),
         curves=curves,
         other_time=times.other_time,
         training=training,
         linkage=times.linkage,
-        protections=found.protections,
+        protections=protections,
         alternatives=find_alternatives(
             goal,
-            prepared.tables,
+            tables,
             curves,
-            found.protections,
+            protections,
             needed=None if forecast is None else forecast.needed,
-            side=None if grid is None else grid.side,
+            side=side,
             n_released=None if everybody is None else everybody.n_released,
         ),
         people=people,
         verdict=reach_verdict(
-            goal,
-            strongest_of(whole.outcomes),
-            found.protections,
-            people,
-            is_protected=is_protected,
-            fail_above=options.fail_above,
-            on_all=on_all,
+            goal, protections, is_protected=bool(tables.steps), fail_above=options.fail_above, on_all=on_all
         ),
         forecast=forecast,
         place_map=draw_map(joint, subject.positions, grid),
         on_all=on_all,
-        internal=Internal(users, advice, Case(joint, users, found.tried, found.protections)),
+        internal=Internal(users, advice, joint, tried, protections),
     )
 
 
@@ -741,120 +638,6 @@ def _name_of(source: object) -> str:
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "a frame"
 
 
-def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
-    """Return what is audited as values of ours, whatever it was given as."""
-    if isinstance(source, (Events, Split)):
-        return source
-    tables = list(source) if isinstance(source, (tuple, list)) else [source]
-    is_known = [isinstance(table, (Histograms, Release)) or is_table(table) for table in tables]
-    if len(tables) == 1 and is_table(source):
-        return as_events(source)
-    if len(tables) != 2 or not all(is_known) or isinstance(tables[1], Release):  # noqa: PLR2004
-        raise InputError(f"this {type(source).__name__} cannot be audited", why=STARTS_FROM, fix=READ_THEM)
-    released, known = tables
-    # A file that was protected tells how beside it, which an attacker may copy.
-    if isinstance(released, (str, os.PathLike)) and is_release(released):
-        released = open_release(released).release
-    table = released if isinstance(released, Release) else as_histograms(released, "released")
-    return table, as_histograms(known, "known")
-
-
-def _without_folder(spec: EventSpec | None) -> EventSpec | None:
-    """Return how events were read, for a report."""
-    if spec is None or spec.mapping is None:
-        return spec
-    return msgspec.structs.replace(spec, mapping=Path(spec.mapping).name)
-
-
 def _as_text(name: str) -> str:
     """Return a name of a file, which may hold bytes that are no text at all, as text."""
     return name.encode("utf-8", errors="replace").decode("utf-8")
-
-
-def _refuse_misplaced(subject: Subject, *, is_events: bool) -> None:
-    """Raise `InputError` for what is asked of something else: it would be passed over, and the answer be of another."""
-    of_events = {
-        "a period": subject.period is not None,
-        f"active = {subject.active!r}": subject.active != 1,
-        f"count = {subject.count!r}": subject.count != "visits",
-    }
-    for option, is_given in of_events.items():
-        if is_given and not is_events:
-            raise InputError(
-                f"{option} for two sets of histograms",
-                why="they are counts already, of two periods",
-                fix="leave it out, or give the events",
-            )
-    if is_events and not (isinstance(subject.truth, str) and subject.truth == SAME_ID):
-        raise InputError(
-            "truth does not apply to events",
-            why="in one file of events a user has the same id in both periods",
-            fix="remove it, or audit two tables of counts",
-        )
-
-
-def _prepare_remote(subject: Subject, options: AuditOptions, progress: Progress) -> tuple[Prepared, tuple[Any, Any]]:
-    """Return a sample of the people of two remote tables, made ready to be audited; and the tables themselves."""
-    only_here = {
-        "an overlap": options.overlap is not None,
-        "the original": subject.original is not None,
-        "another release": bool(subject.others),
-    }
-    for option, is_given in only_here.items():
-        if is_given:
-            raise InputError(
-                f"{option} for remote tables",
-                why="all people are attacked there, in the tables as they are",
-                fix="audit them on one machine; for an overlap, leave people out of the known table",
-            )
-    backend, background = subject.backend, Background(how="counted remotely")
-    source: Any = subject.source
-    assert backend is not None  # noqa: S101  (only remote tables come here)
-    if _is_events(source):
-        period = subject.period or HalvesOfRows()
-        source = backend.count(
-            source, period, users="all", active=subject.active, count=subject.count, progress=progress
-        )
-    if isinstance(source, Accounted):
-        spans, found = (source.released_span, source.known_span), check_unused(source.unused, source.n_rows)
-        background = replace(background, periods=source.periods, spans=spans, found=found)
-    released, known = source
-    sample = backend.sample(released, known, subject.truth, options.seed, progress)
-    return prepare_tables(sample.scenario, options, replace(background, whole=sample.whole)), (released, known)
-
-
-def _is_events(source: object) -> bool:
-    return not isinstance(source, (tuple, list, Accounted))
-
-
-def _prepare_pair(
-    source: Split | tuple[Histograms | Release, Histograms], subject: Subject, options: AuditOptions
-) -> Prepared:
-    first, known = source
-    release = first if isinstance(first, Release) else Release(first)
-    _refuse_secret_mapping(release)
-    own = None if subject.original is None else as_histograms(subject.original, "original")
-    original = own or release.original
-    others = tuple(subject.others)
-    if others and original is None and is_grouped(release):
-        raise InputError(
-            "another release is given, but not the original",
-            why="two grouped releases can reveal people's own rows; only the original shows whose they are",
-            fix="add the table before any protection: original=… (command line: --original FILE)",
-        )
-    both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
-    background = Background(losses=subject.preparation.losses, found=subject.preparation.found)
-    if isinstance(source, Split):
-        background = replace(background, periods=source.periods, spans=(source.released_span, source.known_span))
-    return prepare_tables(both, options, background)
-
-
-def _refuse_secret_mapping(release: Release) -> None:
-    """Raise `InputError` where an attacker may know more than this audit: then what it measures is too low."""
-    if release.steps_not_copied:
-        raise InputError(
-            f"the place mapping of the step {release.steps_not_copied[0].name!r} is missing",
-            why="an attacker who has the mapping applies it to their own data; without it the measured risk is too low",
-            fix="put the owner's file (.owner.json) beside the table or beside the key that --truth names; or add "
-            "--as-is for an attacker who does not have the mapping",
-        )

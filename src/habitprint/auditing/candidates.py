@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Indices
+from habitprint.auditing.goal import Goal
 from habitprint.errors import InputError, first_few
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
@@ -43,44 +43,20 @@ MOST_NOISY_COUNTS = 500_000  # at some 20 microseconds each
 MOST_THRESHOLDS = 5
 NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
 
-CoarserKind = Literal["larger squares", "places put together", "rare places merged"]
-Kind = (
-    CoarserKind
-    | Literal[
-        "none",
-        "micro-aggregation",
-        "groups of shared places",
-        "uneven groups",
-        "top places",
-        "suppression",
-        "rounding",
-        "noise",
-    ]
-)
-Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, eq=False)
-class Coarser:
-    """One way to put places together.
-
-    Parameters
-    ----------
-    kind, label
-        What is done, and how far, in a few words.
-    x
-        The side of the squares, or the number of places.
-    mechanism
-        What does it.
-    number
-        Which of several mappings it is.
-    """
-
-    kind: CoarserKind
-    label: str
-    x: float
-    mechanism: MergeRarePlaces | Coarsen
-    number: int = 1
+Kind = Literal[
+    "none",
+    "micro-aggregation",
+    "groups of shared places",
+    "uneven groups",
+    "top places",
+    "suppression",
+    "rounding",
+    "noise",
+    "larger squares",
+    "places put together",
+    "rare places merged",
+]
+GROUPED: tuple[Kind, ...] = ("micro-aggregation", "groups of shared places", "uneven groups")
 
 
 @dataclass(frozen=True)
@@ -159,7 +135,7 @@ class Candidate:
     @property
     def is_cheaper_among_more(self) -> bool:
         """Return whether it costs less among more users: groups of like people, who are found more easily there."""
-        return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
+        return self.kind in GROUPED
 
 
 UNPROTECTED = Candidate("none", None, "unprotected", ())
@@ -167,11 +143,10 @@ UNPROTECTED = Candidate("none", None, "unprotected", ())
 
 def list_candidates(
     released: Histograms,
-    coarser: Sequence[Coarser],
-    target: float,
+    coarser: Sequence[Candidate],
+    goal: Goal,
     *,
     n_users: int,
-    person_target: float | None = None,
     noise: bool = True,
     counts: bool = False,
 ) -> list[Candidate]:
@@ -183,13 +158,11 @@ def list_candidates(
         What is to be protected.
     coarser
         Ways to put places together.
-    target
-        The risk that is allowed: a low one asks for larger groups.
+    goal
+        What must be reached: a low target asks for larger groups. A target for each person forbids small groups; where
+        it allows smaller ones than the mean asks for, groups of different sizes are tried.
     n_users
         With how many of the users protections are tried: they must fill two groups.
-    person_target
-        With which probability anybody may be found; None if nobody said. It forbids small groups, and where it allows
-        smaller ones than the mean asks for, groups of different sizes are tried.
     noise
         Whether to try noise, if OpenDP is installed.
     counts
@@ -199,32 +172,28 @@ def list_candidates(
     --------
     >>> import habitprint as hp
     >>> released, _ = hp.datasets.town(100, 20)
-    >>> [candidate.label for candidate in list_candidates(released, [], 0.05, n_users=100)][:3]
+    >>> [candidate.label for candidate in list_candidates(released, [], Goal(0.05), n_users=100)][:3]
     ['unprotected', 'groups of 2', 'groups of 3']
     """
-    sizes = some_sizes(released.n_places)
-    largest = n_users // 2
-    mean = group_needed(target)
-    enough = mean if person_target is None else max(mean, group_needed(person_target))
+    largest, mean = n_users // 2, group_needed(goal.target)
+    smallest = None if goal.person_target is None else group_needed(goal.person_target)
+    enough = max(mean, smallest or 0)
     groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users]
     if enough > n_users or not groups:
         groups.append(n_users)  # everybody in one group is the most that can be done
-    coarse = [_coarse(step) for step in coarser if step.kind != "rare places merged"]
-    alone = [
-        *(top_places(n) for n in sizes),
-        *coarse,
-        *(rare_merged(n) for n in sizes),
-        *(suppression(threshold) for threshold in _thresholds(released)),
-        *(rounding(base) for base in _thresholds(released)),
-        *(_noises(released) if noise else ()),
-    ]
-    weak = _two_of(coarse) or [rare_merged(n) for n in _two_of(sizes)]
+    rare, top = ([make(n) for n in some_sizes(released.n_places)] for make in (rare_merged, top_places))
+    coarse = [each for each in coarser if each.kind != "rare places merged"]
+    thresholds = _thresholds(released)
+    alone = [*top, *coarse, *rare, *map(suppression, thresholds), *map(rounding, thresholds)]
+    alone += _noises(released) if noise else ()
+    in_pairs = {*GROUPS_IN_PAIRS, enough}
     even = [micro_aggregation(k) for k in groups]
-    shared = [shared_places(k) for k in groups if k in {*GROUPS_IN_PAIRS, enough}]
-    uneven = [] if person_target is None else _uneven(mean, group_needed(person_target), largest)
-    in_pairs = [*(each for each in even if each.parameter in {*GROUPS_IN_PAIRS, enough}), *uneven[:1]]
-    starts = [*weak, *(top_places(n) for n in _two_of(sizes))]
-    pairs = [_then_groups(first, each) for first in starts for each in in_pairs]
+    shared = [shared_places(k) for k in groups if k in in_pairs]
+    uneven = [] if smallest is None else _uneven(mean, smallest, largest)
+    # After the two mildest of several: strong ones need no second protection.
+    starts = [*(coarse or rare)[:2], *top[:2]]
+    then = [*(each for each in even if each.parameter in in_pairs), *uneven[:1]]
+    pairs = [_then_groups(first, each) for first in starts for each in then]
     shown = alone if counts else [_as_shares(candidate) for candidate in alone]
     return [UNPROTECTED, *even, *shared, *uneven, *shown, *pairs]
 
@@ -265,7 +234,7 @@ def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
     # The average risk is guaranteed over all who are released. Over those who count, who are in both tables, it may be
     # a little more: then a few more on average are enough.
     some_more = mean + max(mean // 20, 1)
-    is_room = max(_least_of(mean), smallest, 2) < mean and some_more <= largest
+    is_room = max(math.ceil(mean / 2), smallest, 2) < mean and some_more <= largest
     return [uneven_groups(size, smallest) for size in (mean, some_more)] if is_room else []
 
 
@@ -287,18 +256,10 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
     >>> hp.to_flags(uneven_groups(20, 5).recipe), uneven_groups(20, 12).label
     ('--k 10 --mean-k 20', 'groups of 12, 20 on average')
     """
-    k = min(max(_least_of(mean), smallest), mean)
+    k = min(max(math.ceil(mean / 2), smallest), mean)
     label = f"groups of {k}, {mean} on average"
     recipe = (Microaggregate(k, mean_k=mean),)
     return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
-
-
-def _least_of(mean: int) -> int:
-    return math.ceil(mean / 2)
-
-
-def _coarse(step: Coarser) -> Candidate:
-    return Candidate(step.kind, step.x, step.label, (step.mechanism,), number=step.number)
 
 
 def _as_shares(candidate: Candidate) -> Candidate:
@@ -322,19 +283,11 @@ def _then_groups(first: Candidate, groups: Candidate) -> Candidate:
     )
 
 
-def _two_of(items: Sequence[Item]) -> list[Item]:
-    """Return the two mildest of several, from weak to strong: strong ones need no second protection."""
-    return list(items[:2])
-
-
 def _thresholds(released: Histograms) -> list[int]:
     """Return round numbers within the counts: at each of them, some counts stay and some go."""
     smallest, largest = released.counts.data.min(), np.quantile(released.counts.data, 0.99)
     series = [m * 10**e for e in range(9) for m in (1, 2, 3, 5)]
-    inside = [number for number in series if smallest < number <= largest]
-    if len(inside) <= MOST_THRESHOLDS:
-        return inside
-    return [inside[round(step)] for step in np.linspace(0, len(inside) - 1, MOST_THRESHOLDS).tolist()]
+    return _evenly([number for number in series if smallest < number <= largest], MOST_THRESHOLDS)
 
 
 def _noises(released: Histograms) -> list[Candidate]:
@@ -361,7 +314,7 @@ def why_no_noise(released: Histograms) -> str | None:
     return None if importlib.util.find_spec("opendp") else NOT_INSTALLED
 
 
-def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[PlaceMapping]) -> list[Coarser]:
+def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[PlaceMapping]) -> list[Candidate]:
     """Return ways to put places together, from fine to coarse: by the grid, by mappings, or by merging rare places.
 
     Examples
@@ -375,8 +328,8 @@ def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[P
         return _larger_squares(released, grid)
     if given:
         found = [_by_mapping(released, mapping, number, len(given)) for number, mapping in enumerate(given, 1)]
-        return sorted(found, key=lambda step: -step.x)
-    return [merging_rare(n) for n in some_sizes(released.n_places)]
+        return sorted(found, key=lambda step: -(step.parameter or 0))
+    return [rare_merged(n) for n in some_sizes(released.n_places)]
 
 
 def some_sizes(n_places: int) -> list[int]:
@@ -388,54 +341,39 @@ def some_sizes(n_places: int) -> list[int]:
     [1000, 200, 100, 20, 10, 2]
     """
     series = [m * 10**e for e in range(9) for m in (1, 2, 5)]
-    below = [n for n in series if FEWEST_PLACES <= n < n_places][::-1]
-    if len(below) <= MOST_STEPS:
-        return below
-    return [below[round(step)] for step in np.linspace(0, len(below) - 1, MOST_STEPS).tolist()]
+    return _evenly([n for n in series if FEWEST_PLACES <= n < n_places][::-1], MOST_STEPS)
 
 
-def merging_rare(n: int) -> Coarser:
-    """Return the way that keeps the n places with the most counts and makes one of all others.
-
-    Examples
-    --------
-    >>> merging_rare(2).mechanism(Histograms.from_strings({1: "aab", 2: "bcd"})).histograms.places.to_list()
-    ['a', 'all other places', 'b']
-    """
-    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, MergeRarePlaces(n))
+def _evenly(numbers: Sequence[int], most: int) -> list[int]:
+    """Return so many of some numbers at most, from the first to the last."""
+    return [numbers[round(at)] for at in np.linspace(0, len(numbers) - 1, min(most, len(numbers))).tolist()]
 
 
-def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
-    squares = _numbers(released, grid)
-    steps: list[Coarser] = []
-    n_places = released.n_places
-    factor = 2
+def _larger_squares(released: Histograms, grid: Grid) -> list[Candidate]:
+    squares = released.places.cast(pl.Int64, strict=False)
+    is_square = squares.is_between(0, grid.n_rows * grid.n_columns - 1).fill_null(value=False)
+    if not is_square.all():
+        raise InputError(
+            f"place {first_few(released.places.filter(~is_square).to_list(), 3)} is not a square of the grid",
+            why="larger squares are built from the squares of the places",
+            fix="pass the grid that the events were placed on, or no grid",
+        )
+    row, column = np.divmod(squares.to_numpy(), grid.n_columns)
+    steps: list[Candidate] = []
+    n_places, factor = released.n_places, 2
     while len(steps) < MOST_STEPS and n_places > FEWEST_PLACES:
         coarse = grid.coarsen(grid.side * factor)
         # Only squares where somebody was: a table of all of them may be too large.
-        row, column = np.divmod(squares, grid.n_columns)
         to = (row // factor) * coarse.n_columns + column // factor
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()
-        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, Coarsen(mapping)))
+        label = f"squares of {coarse.side:g} m"
+        steps.append(Candidate("larger squares", coarse.side, label, (Coarsen(mapping),)))
         factor *= 2
     return steps
 
 
-def _numbers(released: Histograms, grid: Grid) -> Indices:
-    numbers = released.places.cast(pl.Int64, strict=False)
-    is_square = numbers.is_between(0, grid.n_rows * grid.n_columns - 1).fill_null(value=False)
-    strange = released.places.filter(~is_square).to_list()
-    if strange:
-        raise InputError(
-            f"place {first_few(strange, 3)} is not a square of the grid",
-            why="larger squares are built from the squares of the places",
-            fix="pass the grid that the events were placed on, or no grid",
-        )
-    return numbers.to_numpy()
-
-
-def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mappings: int) -> Coarser:
+def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mappings: int) -> Candidate:
     lost = mapping.find_unknown(released)["place"].to_list()
     if lost:
         raise InputError(
@@ -445,4 +383,5 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
         )
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
-    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping), number)
+    label = f"{n:,} coarser places{which}"
+    return Candidate("places put together", n, label, (Coarsen(mapping),), number=number)

@@ -1,30 +1,62 @@
-"""What the risk depends on: the number of users, how much of them is counted, how finely; and what a curve shows."""
+"""What the risk depends on: how many people, how finely, how long, when; and whether repeated releases are linked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import partial
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
-from habitprint.auditing.candidates import Coarser, CoarserKind
+from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_suite, run_attack, run_suite, strongest_of
+from habitprint.auditing.candidates import Candidate, Kind
+from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.display import Drawn, abbreviated
+from habitprint.errors import InputError
 from habitprint.forecasting import Forecast, forecast
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
+from habitprint.io.tables import collect
 from habitprint.matching import Method
-from habitprint.periods import Span
+from habitprint.periods import (
+    AllOtherTime,
+    BusiestWeeks,
+    DateRanges,
+    DayTable,
+    HalvesOfActiveWeeks,
+    OnDays,
+    Period,
+    Span,
+    split,
+)
+from habitprint.periods.dates import in_words
+from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.periods.split import IS_INSIDE, tally
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
+from habitprint.weighing import Weight
 
 STAGE = "what the risk depends on"
 FEWEST_USERS = 10  # in a group
 MOST_POINTS = 8
 SHARES_OF_COUNTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+WEEK = 7
+DAY = timedelta(days=1)
+N_PAIRS = 5  # equally long pairs of periods along a file
+MOST_LONGER = 3  # periods than those of the audit
+MOST_DISTANCES = 5
+MOST_LINKS = 3  # pairs of consecutive releases
+FEWEST_PERIODS = 3  # from here on releases are repeated
+LENGTHS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095)  # days
+GAPS = (0, 1, 2, 3, 5, 7, 14, 28, 56, 91, 182, 273, 364, 546, 728, 1092)  # days; whole weeks between whole weeks
+AUDITED = "the periods of this audit"
 
+DayRange = tuple[date, date]
+Anything = TypeVar("Anything")
 Dimension = Literal["users", "duration", "counts", "resolution", "pairs", "distance"]
 Trend = Literal["rises", "falls", "no clear change"]
 Axis = Literal[
@@ -36,9 +68,10 @@ Axis = Literal[
     "pair of periods",
     "days between the two periods",
 ]
-# How a curve was measured; the last five say why it was not.
+# How a curve was measured; the last five say why it was not. Coarser places say by their kind how they were made.
 Measure = (
-    Literal[
+    Kind
+    | Literal[
         "random groups",
         "thinned counts",
         "first days",
@@ -51,8 +84,9 @@ Measure = (
         "no times",
         "too short",
     ]
-    | CoarserKind
 )
+PAIRS: tuple[Dimension, Axis] = ("pairs", "pair of periods")
+DISTANCE: tuple[Dimension, Axis] = ("distance", "days between the two periods")
 
 
 @dataclass(frozen=True)
@@ -100,8 +134,7 @@ class Curve(Drawn):
     n_in_all: int | None = None
     released: Span | None = None
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
         """Return the points as a frame, one row each.
@@ -189,7 +222,8 @@ def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
         parts = tables.groups(number, whole.matching.seed)
-        rates = run_parallel([partial(rate_again, whole, part) for part in parts], inner, n_threads=BESIDE_SEARCH)
+        jobs = [partial(_rate_again, whole, part) for part in parts]
+        rates = run_parallel(jobs, inner, n_threads=BESIDE_SEARCH)
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     return Curve("users", "people", "random groups" if n_groups else "too few people", tuple(points[::-1]))
 
@@ -221,16 +255,8 @@ def attack_again(whole: AttackResult, tables: Scenario, progress: Progress, meth
     return run_attack(tables, attack, seed=whole.matching.seed, progress=progress)
 
 
-def rate_again(whole: AttackResult, tables: Scenario, progress: Progress) -> Rate:
-    """Return what the same attack on other tables identifies, and forget the rest.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
-    >>> rate_again(run_attack(tables, Attack(hp.WEIGHTS["l1"])), tables.groups(2, seed=0)[0], silent).n
-    30
-    """
+def _rate_again(whole: AttackResult, tables: Scenario, progress: Progress) -> Rate:
+    """Return what the same attack on other tables identifies, and forget the rest."""
     return attack_again(whole, tables, progress).rate
 
 
@@ -256,7 +282,7 @@ def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
         inner = nested(progress, STAGE, done, len(SHARES_OF_COUNTS), label)
         released, known = (_thinned(table, share, random) for table in (tables.released, tables.known))
         part = Scenario(released, known, tables.truth).counting(whole.rate.n)
-        points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
+        points.append(Point(share, label, _rate_again(whole, part, inner), part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
     return Curve("counts", "share of the counts", "thinned counts", tuple(points))
 
@@ -272,7 +298,7 @@ def _thinned(histograms: Histograms, share: float, random: np.random.Generator) 
 
 def resolution_curve(
     whole: AttackResult,
-    steps: Sequence[Coarser],
+    steps: Sequence[Candidate],
     *,
     side: float | None = None,
     n_in_all: int | None = None,
@@ -304,15 +330,15 @@ def resolution_curve(
     x, label = (n_places, f"{n_places:,} places") if side is None else (side, f"squares of {side:g} m")
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
 
-    def measure(done: int, step: Coarser, progress: Progress) -> Point:
+    def measure(done: int, step: Candidate, progress: Progress) -> Point:
         inner = nested(progress, STAGE, done, len(steps), step.label)
         coarse = whole.scenario.protected_by(step.mechanism)[1].fully_transformed.counting(n)
         rate = attack_again(whole, coarse, inner, "approximate").rate
-        return Point(float(step.x), step.label, rate, coarse.common.n)
+        n_left = 1 if step.is_merging_rare else 0  # the place that all others become
+        return Point(float(step.parameter or 0) + n_left, step.label, rate, coarse.common.n)
 
-    points += run_parallel(
-        [partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=BESIDE_SEARCH
-    )
+    jobs = [partial(measure, done, step) for done, step in enumerate(steps)]
+    points += run_parallel(jobs, progress, n_threads=BESIDE_SEARCH)
     unprotected = points[0]  # with as many places as a step leaves, it is still the finest
     return Curve(
         "resolution",
@@ -322,3 +348,382 @@ def resolution_curve(
         n_sampled=None if n_in_all is None else n,
         n_in_all=n_in_all,
     )
+
+
+def duration_curve(
+    prepared: Prepared, whole: AttackResult, *, overlap: float | None = None, progress: Progress = silent
+) -> Curve:
+    """Attack shorter and longer periods, of the same users; from two tables of counts, random parts of the counts.
+
+    Users of whom nothing is left on one side count as not identified. Where the file goes on before and after, longer
+    periods are tried too: others may be in them, but the same users count. With an `overlap`, there are no longer ones,
+    in which the attacker would know people whom they do not know.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.attacks import run_attack
+    >>> from habitprint.auditing.data import prepare_events
+    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> [point.label for point in duration_curve(prepared, run_attack(prepared.tables)).points]
+    ['1 day', '2 days', '3 days', '5 days', '7 days']
+    """
+    source = prepared.source
+    if source is None:
+        return counts_curve(whole, progress)
+    days = _by_day(source, whole.scenario)
+    longest = int(days.days["day"].max()) + 1  # type: ignore[arg-type]
+    longer = {} if overlap is not None else _longer(prepared, longest)
+    shorter = [length for length in LENGTHS if length < longest]
+    lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
+    n = whole.rate.n
+
+    def measure(done: int, length: int, progress: Progress) -> Point:
+        inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
+        if length == longest:
+            rate, n_users = whole.rate, n
+        elif length < longest:
+            part = _first_days(days, length, whole.scenario).counting(n)
+            rate, n_users = _rate_again(whole, part, inner), part.common.n
+        else:
+            grown = attack_again(whole, _counted(source, longer[length]), inner)
+            rate, n_users = _among_the_same(grown, whole), n
+        return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
+
+    jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
+    points = run_parallel(jobs, progress, n_threads=BESIDE_SEARCH)
+    how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
+    return Curve("duration", "days in each period", how, tuple(points))
+
+
+def _spread(things: Sequence[Anything], most: int) -> list[Anything]:
+    """Return so many of some things at most, from the first to the last, evenly; a single one is the first."""
+    at = np.unique(np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int))
+    return [things[place] for place in at.tolist()]
+
+
+def _longer(prepared: Prepared, longest: int) -> dict[int, DateRanges]:
+    """Return both periods made longer than they are, the earlier one backwards and the later one forwards."""
+    scope, file = prepared.facts.scope, _file_range(prepared)
+    released, known = scope.released.one_range, scope.known.one_range
+    if released is None or known is None or file is None:
+        return {}
+    earlier, later = sorted((released, known))
+    furthest = min((earlier[1] - file[0]).days, (file[1] - later[0]).days) + 1
+    lengths = [*(length for length in LENGTHS if length < furthest), furthest]
+    longer = {}
+    for length in _spread([length for length in lengths if length > longest], MOST_LONGER):
+        pair = _days_to(earlier[1], length), _days_from(later[0], length)
+        longer[length] = DateRanges(*(pair if released < known else pair[::-1]))
+    return longer
+
+
+def _file_range(prepared: Prepared) -> DayRange | None:
+    """Return the first and the last day of the events, without strays; None if there are no two."""
+    usual = () if prepared.source is None else prepared.source.calendar.usual
+    return None if len(usual) < 2 else (usual[0].day, usual[-1].day)  # noqa: PLR2004
+
+
+def _days_from(first: date, n_days: int) -> DayRange:
+    return first, first + (n_days - 1) * DAY
+
+
+def _days_to(last: date, n_days: int) -> DayRange:
+    return last - (n_days - 1) * DAY, last
+
+
+def _among_the_same(result: AttackResult, whole: AttackResult) -> Rate:
+    """Return how many of the people who count in the whole are identified by an attack on more."""
+    users = result.scenario.released.users.gather(result.scenario.common.released)
+    same = whole.scenario.released.users.gather(whole.scenario.common.released)
+    return result.rate_among(users.is_in(same.implode()).to_numpy())
+
+
+def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> Scenario:
+    """Count the events of two other periods, on the same days of the week, if only some are counted."""
+    period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
+    parts = split(source.days, period, users="all", active=source.active)
+    return Scenario(parts.released, parts.known, "same-id")
+
+
+def _is_own_days(period: Period) -> bool:
+    return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
+
+
+def _by_day(source: CountedEvents, tables: Scenario) -> DayTable:
+    """Return the day table with parts, of the users of two tables; days of a part are numbered from zero."""
+    parts = source.period.parts(source.days)
+    both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
+    users = pl.concat(
+        pl.LazyFrame({"user": source.days.codes_of(users)}).with_columns(part=pl.lit(part, pl.Int8))
+        for part, users in both
+    )
+    rows = parts.frame.filter(IS_INSIDE).join(users, on=["part", "user"], how="semi")
+    if _is_own_days(source.period):
+        number = pl.col("day").rank("dense").over("part", "user") - 1
+    else:
+        number = pl.col("day") - pl.col("day").min().over("part")
+    (days,) = collect([rows.with_columns(day=number.cast(pl.Int32))], source.days.events.source)
+    return replace(parts.days, frame=days.lazy())
+
+
+def _first_days(days: DayTable, length: int, whole: Scenario) -> Scenario:
+    found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
+    return Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.truth)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Whether the people of a release that is repeated under new pseudonyms can be followed.
+
+    Parameters
+    ----------
+    n_periods
+        How many periods as long as the release the file holds; None where the release is not one run of days.
+    consecutive, first_to_last
+        The share of the people in two releases who are linked by the same attack: in a release and the next one, on
+        average; and in the first and the last. None where it could not be measured.
+    n_days
+        How long the release is; None where it is not one run of days.
+    missing
+        Why nothing was measured; None where something was.
+
+    Examples
+    --------
+    >>> Linkage(None, None, None, None, "no times").consecutive is None
+    True
+    """
+
+    n_periods: int | None
+    consecutive: Rate | None
+    first_to_last: Rate | None
+    n_days: int | None
+    missing: Literal["no times", "too short", "several runs of days", "fewer than three periods"] | None
+
+
+@dataclass(frozen=True)
+class Times:
+    """The dependence of the risk on time, beyond the duration of the release.
+
+    Parameters
+    ----------
+    pairs, distance
+        The risk in several pairs of periods, and against the days between the two.
+    other_time
+        The attack by someone who knows all other time in the file; None where the release is half of the file or
+        more, or all other time is known already.
+    linkage
+        Whether repeated releases can be linked.
+    """
+
+    pairs: Curve
+    distance: Curve
+    other_time: Outcome | None
+    linkage: Linkage
+
+
+def measure_times(
+    prepared: Prepared,
+    whole: AttackResult,
+    part: AttackResult,
+    *,
+    most_users: int,
+    weights: Sequence[Weight] = (),
+    overlap: float | None = None,
+    progress: Progress = silent,
+) -> Times:
+    """Attack other periods of the same file, as the whole was attacked.
+
+    Parameters
+    ----------
+    prepared, whole
+        The two tables of the audit with the events they come from, and the attack on them that is repeated.
+    part
+        The same attack on so many people as are taken of other periods: with few, it is the whole.
+    most_users
+        How many of the people who are in both periods are attacked at most.
+    weights
+        By which an attacker who knows all other time compares people; empty for that of the attack.
+    overlap
+        The share of the people whom the attacker knows; None for all.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.attacks import run_attack
+    >>> from habitprint.auditing.data import prepare_events
+    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> whole = run_attack(prepared.tables)
+    >>> times = measure_times(prepared, whole, whole, most_users=5000)
+    >>> [point.label for point in times.pairs.points[1:3]]
+    ['the two busiest weeks, from 9 April 2012', '1 day from 9 April 2012, then as many again']
+    >>> [point.label for point in times.distance.points]
+    ['0 days apart', '1 day apart', '2 days apart', '3 days apart', '5 days apart']
+    """
+    source, file = prepared.source, _file_range(prepared)
+    if source is None or file is None:
+        why: Literal["no times", "too short"] = "no times" if source is None else "too short"
+        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), None, Linkage(None, None, None, None, why))
+    release, n_days = prepared.facts.scope.released.one_range, _period_days(prepared, file)
+    by_label, by_gap = _pairs(source, file, n_days), _distances(source, file, n_days)
+    chosen = [*by_label.values(), *by_gap.values()]
+    repeated = [] if release is None else _repeated(file, _n_days(release))
+    linked = _linked(repeated, n_days)
+    if overlap is None:
+        rates = again = _attack_each(source, part, [*chosen, *linked], most_users, None, progress)
+    else:  # who has two releases has everybody in them
+        rates = _attack_each(source, part, chosen, most_users, overlap, progress)
+        again = _attack_each(source, part, linked, most_users, None, progress)
+    n_sampled = None if part is whole else most_users
+    audited = Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole)
+    return Times(
+        _pairs_curve(by_label, rates, audited, n_sampled),
+        _distance_curve(by_gap, rates, n_sampled),
+        _know_all_other_time(prepared, file, whole, weights, overlap, progress),
+        Linkage(None, None, None, None, "several runs of days")
+        if release is None
+        else _linkage(repeated, _n_days(release), [again.get(each) for each in linked]),
+    )
+
+
+def _n_days(days: DayRange) -> int:
+    return (days[1] - days[0]).days + 1
+
+
+def _period_days(prepared: Prepared, file: DayRange) -> int:
+    """Return how long periods are of which a file has five pairs: whole weeks if it can be, as the release at most."""
+    release = prepared.facts.scope.released.one_range
+    fitting = _n_days(file) // (2 * N_PAIRS)
+    n_days = max(fitting if release is None else min(fitting, _n_days(release)), 1)
+    is_on_days = prepared.source is not None and isinstance(prepared.source.period, OnDays)
+    return max(n_days // WEEK, 1) * WEEK if n_days >= WEEK or is_on_days else n_days
+
+
+def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, DateRanges]:
+    """Return the two busiest weeks, if there are any, and pairs of equally long periods along the file."""
+    pairs = {}
+    try:
+        weeks = BusiestWeeks().find(source.days).ranges
+    except InputError:  # nobody is seen in two weeks in a row
+        pass
+    else:
+        pairs[f"the two busiest weeks, from {in_words(weeks.ranges[0][0])}"] = weeks
+    starts = [file[0] + 2 * n_days * at * DAY for at in range(_n_days(file) // (2 * n_days))]
+    for first in _spread([first for first in starts if _has_rows(source, first, n_days)], N_PAIRS):
+        label = f"{counted(n_days, 'day')} from {in_words(first)}, then as many again"
+        pairs[label] = DateRanges(_days_from(first, n_days), _days_from(first + n_days * DAY, n_days))
+    return pairs
+
+
+def _has_rows(source: CountedEvents, first: date, n_days: int) -> bool:
+    """Tell whether there are events in each of two periods from a day on."""
+    seen = {(day.day - first).days // n_days for day in source.calendar.usual}
+    return {0, 1} <= seen
+
+
+def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, DateRanges]:
+    """Return two periods by the days between them: the first ends where half of the rows are over."""
+    middle = max(source.calendar.halves[1], file[0] + n_days * DAY)
+    room = _n_days((middle, file[1])) - n_days
+    gaps = [gap for gap in GAPS if gap <= room and (n_days < WEEK or gap % WEEK == 0)]
+    released = _days_to(middle - DAY, n_days)
+    return {gap: DateRanges(released, _days_from(middle + gap * DAY, n_days)) for gap in _spread(gaps, MOST_DISTANCES)}
+
+
+def _attack_each(
+    source: CountedEvents,
+    part: AttackResult,
+    periods: Iterable[DateRanges],
+    most_users: int,
+    overlap: float | None,
+    progress: Progress,
+) -> dict[DateRanges, Rate]:
+    """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
+    once, seed = list(dict.fromkeys(periods)), part.matching.seed
+
+    def measure(done: int, ranges: DateRanges, progress: Progress) -> Rate | None:
+        inner = nested(progress, STAGE, done, len(once), ranges.words)
+        try:
+            tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
+        except InputError:  # nobody has events enough in one of the two
+            return None
+        return _rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
+
+    jobs = [partial(measure, done, ranges) for done, ranges in enumerate(once)]
+    rates = zip(once, run_parallel(jobs, progress, n_threads=BESIDE_SEARCH), strict=True)
+    return {ranges: rate for ranges, rate in rates if rate is not None}
+
+
+def _pairs_curve(
+    by_label: Mapping[str, DateRanges], rates: Mapping[DateRanges, Rate], audited: Point, n_sampled: int | None
+) -> Curve:
+    found = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
+    points = audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(found, 1))
+    return Curve(*PAIRS, "pairs of periods" if found else "too short", points, n_sampled)
+
+
+def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges, Rate], n_sampled: int | None) -> Curve:
+    points = [
+        Point(float(gap), f"{counted(gap, 'day')} apart", rates[ranges], rates[ranges].n)
+        for gap, ranges in by_gap.items()
+        if ranges in rates
+    ]
+    if not points:
+        return Curve(*DISTANCE, "too short", ())
+    released = Span.between(*next(iter(by_gap.values())).ranges[0])
+    return Curve(*DISTANCE, "distances", tuple(points), n_sampled, released=released)
+
+
+def _know_all_other_time(
+    prepared: Prepared,
+    file: DayRange,
+    whole: AttackResult,
+    weights: Sequence[Weight],
+    overlap: float | None,
+    progress: Progress,
+) -> Outcome | None:
+    source, release = prepared.source, prepared.facts.scope.released.one_range
+    if source is None or release is None or 2 * _n_days(release) >= _n_days(file):
+        return None
+    known = [(first or date.min, last or date.max) for first, last in prepared.facts.scope.known.ranges]
+    if all(any(first <= day.day <= last for first, last in (release, *known)) for day in source.calendar.usual):
+        return None
+    tables = _counted(source, AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
+    inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
+    # As strong as the attacker with one period: a headline compares the two.
+    joint, seed = [whole.matching.weight], whole.matching.seed
+    made = run_suite(tables, full_suite(weights or joint, joint), seed=seed, progress=inner)
+    return strongest_of(made.outcomes)
+
+
+def _repeated(file: DayRange, n_days: int) -> list[DayRange]:
+    """Return the releases of so many days that there would have been in the file, one after the other."""
+    return [_days_from(file[0] + n_days * at * DAY, n_days) for at in range(_n_days(file) // n_days)]
+
+
+def _linked(repeated: Sequence[DayRange], n_days: int) -> list[DateRanges]:
+    """Return the first and the last of some releases, and pairs of consecutive ones; none of fewer than three."""
+    if len(repeated) < FEWEST_PERIODS:
+        return []
+    following = [DateRanges(one, other) for one, other in pairwise(repeated)]
+    if _n_days(repeated[0]) == n_days:
+        following = following[::2]  # these are attacked anyway, as pairs along the file
+    return [DateRanges(repeated[0], repeated[-1]), *_spread(following, MOST_LINKS)]
+
+
+def _linkage(repeated: Sequence[DayRange], n_days: int, rates: Sequence[Rate | None]) -> Linkage:
+    if not rates:
+        return Linkage(len(repeated), None, None, n_days, "fewer than three periods")
+    first_to_last, *others = rates
+    consecutive = _mean([rate for rate in others if rate is not None])
+    is_missing = consecutive is None and first_to_last is None
+    return Linkage(len(repeated), consecutive, first_to_last, n_days, "too short" if is_missing else None)
+
+
+def _mean(rates: Sequence[Rate]) -> Rate | None:
+    """Return the mean of rates, as of one of them: the people are mostly the same, so they are not more certain."""
+    if not rates:
+        return None
+    n_correct, n, by_chance = np.mean([(rate.n_correct, rate.n, rate.by_chance) for rate in rates], axis=0).tolist()
+    whole = max(round(n), 1)
+    return Rate.of(min(n_correct * whole / n, whole), whole, by_chance, method=rates[0].method)

@@ -1,42 +1,44 @@
-"""What the data is, what was done to it before, and how it is split into what is released and what is known."""
+"""What is audited, what was done to it before, and how it becomes what is released and what is known."""
 
-from collections.abc import Sequence
+import math
+import os
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from habitprint.attacks import Scenario
+from habitprint.arguments import AnyTable, as_events, as_histograms, is_release, is_table
+from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
+from habitprint.auditing.people import read_positions
 from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
-from habitprint.checks.check import DAY_CODES, check_days, ranges_option
+from habitprint.checks.check import DAY_CODES, check_days, check_unused, ranges_option
 from habitprint.checks.finding import in_order
 from habitprint.display import abbreviated
-from habitprint.errors import InputError
+from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
+from habitprint.grids import Grid
 from habitprint.histograms import Histograms, n_shared_places
-from habitprint.mechanisms import InputFile, Losses
-from habitprint.mechanisms.exposure import TotalsExposure, looks_protected, totals_exposure
+from habitprint.mappings import PlaceMapping
+from habitprint.matching import MatchOptions, Method
+from habitprint.matching.match import MatchBackend
+from habitprint.mechanisms import InputFile, Losses, Release
+from habitprint.mechanisms.exposure import TotalsExposure, is_grouped, looks_protected, totals_exposure
+from habitprint.mechanisms.files import open_release
 from habitprint.mechanisms.release import holds_shares
-from habitprint.periods import (
-    Calendar,
-    DayTable,
-    HalvesOfRows,
-    KnownInHalves,
-    OnDays,
-    Period,
-    Span,
-    Split,
-    split,
-)
+from habitprint.periods import Calendar, DayTable, HalvesOfRows, KnownInHalves, OnDays, Period, Span, Split, split
 from habitprint.periods.day_table import CountedAs
-from habitprint.periods.split import refuse_to_split
+from habitprint.periods.split import Accounted, CountBackend, refuse_to_split
 from habitprint.progress import Progress, silent
-from habitprint.truth import SAME_ID
+from habitprint.truth import SAME_ID, Truth
+from habitprint.weighing import Weight
 from habitprint.wording.findings import refuse
 
+MOST_SAMPLED = 50_000  # people: an audit of so many takes some minutes and 3 GB on one machine
 NOT_TOLD = Span("")  # of a table that does not tell which time it covers
 # How two periods came about: they were given; chosen here, at the day that halves the rows; those of two tables, which
 # do not tell; or counted where the events are.
@@ -77,8 +79,7 @@ class Preparation:
     losses: Losses | None = None
     found: tuple[Finding, ...] = ()
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
 
 NOTHING = Preparation()
@@ -233,8 +234,7 @@ class DataFacts:
     losses: Losses | None = None
     has_shares: bool = False
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,11 +249,15 @@ class CountedEvents:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The two tables, the facts about the data, and the events behind them; None where there are none."""
+    """The two tables, the facts about the data, and the events behind them; None where there are none.
+
+    `remote` are the two tables on a cluster, of whose people these are a sample.
+    """
 
     tables: Scenario
     facts: DataFacts
     source: CountedEvents | None
+    remote: tuple[Any, Any] | None = None
 
     def halves_of_known(self, progress: Progress = silent) -> tuple[Histograms, Histograms]:
         """Return the attacker's data cut in two in time: all that they need to train.
@@ -265,52 +269,212 @@ class Prepared:
         >>> [half.n_users for half in prepare_events(events).halves_of_known()]
         [46, 44]
         """
-        if self.source is None:
-            raise InputError(
-                "two tables do not tell when somebody was where",
-                why="an attacker trains on two tables of their own",
-                fix="give two earlier tables of people whom they know (--train A B), or audit the events",
-            )
         source = self.source
+        assert source is not None  # noqa: S101  (two tables do not tell when somebody was where)
         halves = split(source.days, KnownInHalves(of=source.period), users="all", progress=progress)
-        known = set(self.tables.known.users.to_list())
-        one, other = (
-            half.select(users=[user for user in half.users.to_list() if user in known]).in_order() for half in halves
-        )
+        is_known = self.tables.known.users.implode()
+        one, other = (half.select(users=half.users.filter(half.users.is_in(is_known))).in_order() for half in halves)
         return one, other
 
 
-@dataclass(frozen=True)
-class Background:
-    """What is known of two tables beside them.
+class Backend(CountBackend[Any], MatchBackend[Any], Protocol):
+    """A place where tables live: it counts events, attacks two tables, and samples their people.
 
-    Parameters
-    ----------
-    periods, how, spans
-        Which periods they are of, how these were chosen, and which time they cover; None where that is not known.
-    losses
-        Of a released table that was protected: what it has lost against its original.
-    whole
-        Of how many people those in the tables are a sample; None where they are all.
-    found
-        What may be wrong with them.
+    This machine is the backend where none is named. `habitprint.Spark` is another one.
     """
 
-    periods: str | None = None
-    how: PeriodsChosen = "given"
-    spans: tuple[Span, Span] = (NOT_TOLD, NOT_TOLD)
-    losses: Losses | None = None
-    whole: Whole | None = None
-    found: Sequence[Finding] = ()
+    @property
+    def epsilon(self) -> float | None:
+        """Return the share of the gain that the attack on all people may miss; None for the optimum."""
+
+    def sample(
+        self, released: Any, known: Any, truth: Truth, seed: int, progress: Progress
+    ) -> tuple[Scenario, Whole | None]:
+        """Return the tables of the people who are audited, and how many there are in all.
+
+        The people are all, and the number None, or a sample that the seed draws.
+        """
 
 
-NO_BACKGROUND = Background()
+def attack_all(
+    backend: Backend, tables: tuple[Any, Any], truth: Truth, weight: Weight, seed: int, progress: Progress
+) -> Outcome:
+    """Return the outcome of a joint attack on all people of two remote tables."""
+    method: Method = "joint" if backend.epsilon is None else "approximate"
+    options = MatchOptions(weight=weight, method=method, epsilon=backend.epsilon, seed=seed, max_memory=math.inf)
+    with warnings.catch_warnings():
+        # Facts that the rate tells too, as of every attack of an audit.
+        warnings.simplefilter("ignore", NoSharedPlaceWarning)
+        warnings.simplefilter("ignore", NoCommonUserWarning)
+        matching = backend.attack(*tables, options, progress)
+        rate = matching.evaluate(truth, progress).accuracy_rate
+    matching.unpersist()
+    assert rate is not None  # noqa: S101  (a sample of them has people in both tables)
+    return Outcome(matching.method, weight.name, rate, matching.gap, matching.n_guesses)
+
+
+Source = Events | Accounted | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is audited, and what is given beside it; the fields are those of `habitprint.audit`."""
+
+    source: Source
+    period: Period | None = None
+    grid: Grid | None = None
+    positions: AnyTable | None = None
+    coarser: Iterable[PlaceMapping] = ()
+    truth: Any = SAME_ID
+    original: Histograms | AnyTable | None = None
+    others: Sequence[Release] = ()
+    training: tuple[Histograms, Histograms] | None = None
+    active: int = 1
+    count: CountedAs = "visits"
+    preparation: Preparation = NOTHING
+    backend: Backend | None = None
+
+    @property
+    def is_events(self) -> bool:
+        """Return whether events are audited, and not two tables."""
+        return not isinstance(self.source, (tuple, list, Accounted))
+
+    def opened(self) -> "Subject":
+        """Return the same with values of ours, whatever they were given as; remote tables stay where they are.
+
+        Raises `InputError` for what is asked of something else: it would be passed over, and the answer be of another.
+        """
+        subject = self if self.backend is not None else replace(self, source=_open(self.source))
+        if subject.is_events and not _is_same_id(self.truth):
+            raise InputError(
+                "truth does not apply to events",
+                why="in one file of events a user has the same id in both periods",
+                fix="remove it, or audit two tables of counts",
+            )
+        of_events = {
+            "a period": self.period is not None,
+            f"active = {self.active!r}": self.active != 1,
+            f"count = {self.count!r}": self.count != "visits",
+        }
+        for option in (option for option, is_given in of_events.items() if is_given and not subject.is_events):
+            raise InputError(
+                f"{option} for two sets of histograms",
+                why="they are counts already, of two periods",
+                fix="leave it out, or give the events",
+            )
+        # A mapping that cannot be read, or a table of positions, is told before the long work.
+        where = None if self.positions is None else read_positions(self.positions)
+        return replace(subject, coarser=list(self.coarser), positions=where)
+
+
+def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progress = silent) -> Prepared:
+    """Check what is audited and make two tables of it: of events, of two tables, or of a sample of remote ones.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> prepare(Subject(hp.datasets.town(40, 20))).facts.n_common
+    40
+    """
+    source: Any = subject.source
+    told = subject.preparation
+    if subject.backend is not None:
+        return _prepare_remote(subject, subject.backend, options, progress)
+    if isinstance(source, Events):
+        events = source if subject.grid is None or "place" in source.columns else subject.grid.place(source)
+        active, count = subject.active, subject.count
+        return prepare_events(
+            events, subject.period, options, active=active, count=count, spec=told.events, progress=progress
+        )
+    first, known = source
+    release = first if isinstance(first, Release) else Release(first)
+    if release.steps_not_copied:  # an attacker may know more than this audit: then what it measures is too low
+        raise InputError(
+            f"the place mapping of the step {release.steps_not_copied[0].name!r} is missing",
+            why="an attacker who has the mapping applies it to their own data; without it the measured risk is too low",
+            fix="put the owner's file (.owner.json) beside the table or beside the key that --truth names; or add "
+            "--as-is for an attacker who does not have the mapping",
+        )
+    own = None if subject.original is None else as_histograms(subject.original, "original")
+    original, others = own or release.original, tuple(subject.others)
+    if others and original is None and is_grouped(release):
+        raise InputError(
+            "another release is given, but not the original",
+            why="two grouped releases can reveal people's own rows; only the original shows whose they are",
+            fix="add the table before any protection: original=… (command line: --original FILE)",
+        )
+    both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
+    return prepare_tables(both, options, told, source if isinstance(source, Split) else None)
+
+
+def _prepare_remote(subject: Subject, backend: Backend, options: AuditOptions, progress: Progress) -> Prepared:
+    """Return a sample of the people of two remote tables, made ready to be audited."""
+    only_here = {
+        "an overlap": options.overlap is not None,
+        "the original": subject.original is not None,
+        "another release": bool(subject.others),
+    }
+    for option in (option for option, is_given in only_here.items() if is_given):
+        raise InputError(
+            f"{option} for remote tables",
+            why="all people are attacked there, in the tables as they are",
+            fix="audit them on one machine; for an overlap, leave people out of the known table",
+        )
+    source: Any = subject.source
+    if subject.is_events:
+        period, active, count = subject.period or HalvesOfRows(), subject.active, subject.count
+        source = backend.count(source, period, users="all", active=active, count=count, progress=progress)
+    released, known = source
+    scenario, whole = backend.sample(released, known, subject.truth, options.seed, progress)
+    parts = source if isinstance(source, Accounted) else None
+    return replace(prepare_tables(scenario, options, NOTHING, parts, whole), remote=(released, known))
+
+
+def _open(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
+    """Return what is audited as values of ours."""
+    if isinstance(source, (Events, Split)):
+        return source
+    tables = list(source) if isinstance(source, (tuple, list)) else [source]
+    is_known = [isinstance(table, (Histograms, Release)) or is_table(table) for table in tables]
+    if len(tables) == 1 and is_table(source):
+        return as_events(source)
+    if len(tables) != 2 or not all(is_known) or isinstance(tables[1], Release):  # noqa: PLR2004
+        raise InputError(
+            f"this {type(source).__name__} cannot be audited",
+            why="an audit needs events, or two tables of counts: released and known",
+            fix="read events with hp.read_events(path), or pass (released, known) from hp.read_histograms(path)",
+        )
+    released, known = tables
+    # A file that was protected tells how beside it, which an attacker may copy.
+    if isinstance(released, (str, os.PathLike)) and is_release(released):
+        released = open_release(released).release
+    table = released if isinstance(released, Release) else as_histograms(released, "released")
+    return table, as_histograms(known, "known")
+
+
+def _is_same_id(truth: object) -> bool:
+    return isinstance(truth, str) and truth == SAME_ID
 
 
 def prepare_tables(
-    both: Scenario, options: AuditOptions = DEFAULTS, background: Background = NO_BACKGROUND
+    both: Scenario,
+    options: AuditOptions = DEFAULTS,
+    told: Preparation = NOTHING,
+    parts: Accounted | None = None,
+    whole: Whole | None = None,
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
+
+    Parameters
+    ----------
+    both
+        The two tables.
+    told
+        What was found and lost before.
+    parts
+        How they were counted from events; None where that is not known.
+    whole
+        Of how many people those in the tables are a sample; None where they are all.
 
     Examples
     --------
@@ -318,10 +482,11 @@ def prepare_tables(
     >>> prepare_tables(Scenario(*hp.datasets.town(40, 20), "same-id")).facts.n_common
     40
     """
-    released, known, steps, whole = both.released, both.known, both.steps, background.whole
-    same_ids = isinstance(both.truth, str) and both.truth == SAME_ID
-    in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
-    refuse([*background.found, *in_tables], options.accept, "the two tables")
+    released, known, steps = both.released, both.known, both.steps
+    is_remote = parts is not None and not isinstance(parts, Split)
+    before = [*told.found, *(check_unused(parts.unused, parts.n_rows) if parts is not None and is_remote else ())]
+    in_tables = check_tables(released, known, same_ids=_is_same_id(both.truth), is_protected=bool(steps))
+    refuse([*before, *in_tables], options.accept, "the two tables")
     tables = _known_to_attacker(replace(both, released=released.in_order(), known=known.in_order()), options)
     # Of a protected table, with what an attacker copies: only then places have the same names.
     copied = Scenario(released, known, both.truth, steps).fully_transformed.transformed_known
@@ -329,11 +494,14 @@ def prepare_tables(
     sides = check_sides(released, copied)
     refuse(sides, options.accept, "the two tables")
     seen = [*in_tables, *traces, *sides, *_check_totals(tables)]
-    found = [*background.found, *(replace(each, in_sample=whole is not None) for each in seen)]
-    how: PeriodsChosen = "not told" if background.periods is None else background.how
+    found = [*before, *(replace(each, in_sample=whole is not None) for each in seen)]
+    spans = (NOT_TOLD, NOT_TOLD) if parts is None else (parts.released_span, parts.known_span)
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
-    scope = _scope(tables, n_in_file, background.spans, share_of_rows=None, whole=whole)
-    return Prepared(tables, _facts(tables, scope, None, background.periods, how, found, background.losses), None)
+    how: PeriodsChosen = "not told" if parts is None else "counted remotely" if is_remote else "given"
+    scope = Scope(n_in_file, *_n_people(tables), *spans, share_of_rows=None, whole=whole)
+    periods = None if parts is None else parts.periods
+    facts = _facts(tables, scope, found, events=None, periods=periods, periods_how=how, losses=told.losses)
+    return Prepared(tables, facts, None)
 
 
 def prepare_events(
@@ -375,19 +543,17 @@ def prepare_events(
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
     tables = _known_to_attacker(Scenario(parts.released, parts.known, SAME_ID), options)
-    facts = _events_facts(found, parts, command)
-    scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
     told = [
         *_as_prepared(others, spec, count),
         *of_days,
         *check_sides(parts.released, parts.known),
         *_check_totals(tables),
     ]
-    return Prepared(
-        tables,
-        _facts(tables, scope, facts, parts.periods, how, told),
-        CountedEvents(days, calendar, settled, active),
-    )
+    spans, share = (parts.released_span, parts.known_span), parts.n_used / parts.n_rows
+    scope = Scope(found.n_users, *_n_people(tables), *spans, share_of_rows=share)
+    events_facts = _events_facts(found, parts, command)
+    facts = _facts(tables, scope, told, events=events_facts, periods=parts.periods, periods_how=how)
+    return Prepared(tables, facts, CountedEvents(days, calendar, settled, active))
 
 
 def _known_to_attacker(tables: Scenario, options: AuditOptions) -> Scenario:
@@ -426,49 +592,22 @@ def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> Even
     )
 
 
-def _scope(
-    tables: Scenario,
-    n_in_file: int,
-    spans: tuple[Span, Span],
-    share_of_rows: float | None,
-    whole: Whole | None = None,
-) -> Scope:
-    return Scope(
-        n_in_file=n_in_file,
-        n_released=tables.released.n_users,
-        n_known=tables.known.n_users,
-        n_attacked=tables.common.n,
-        released=spans[0],
-        known=spans[1],
-        share_of_rows=share_of_rows,
-        whole=whole,
-    )
+def _n_people(tables: Scenario) -> tuple[int, int, int]:
+    return tables.released.n_users, tables.known.n_users, tables.common.n
 
 
-def _facts(
-    tables: Scenario,
-    scope: Scope,
-    events: EventsFacts | None,
-    periods: str | None,
-    periods_how: PeriodsChosen,
-    found: Sequence[Finding],
-    losses: Losses | None = None,
-) -> DataFacts:
-    classes = tables.released.share_classes
+def _facts(tables: Scenario, scope: Scope, found: Sequence[Finding], **told: Any) -> DataFacts:
     return DataFacts(
         scope=scope,
-        events=events,
-        periods=periods,
-        periods_how=periods_how,
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
         n_shared_places=n_shared_places(tables.released, tables.fully_transformed.transformed_known),
-        n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
+        n_unique=int(np.count_nonzero(np.bincount(tables.released.share_classes) == 1)),
         totals=totals_exposure(tables.released),
         findings=in_order(each.anonymous for each in found),
-        losses=losses,
         has_shares=holds_shares(tables.released),
+        **told,
     )
 
 

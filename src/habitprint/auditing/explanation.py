@@ -8,16 +8,16 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Floats, Indices
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
+from habitprint.auditing.people import telling_places
 from habitprint.auditing.trials import Protections, Trial
+from habitprint.auditing.verdict import Advice
 from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError, require_option
-from habitprint.formatting import counted
-from habitprint.histograms import Histograms, align
+from habitprint.histograms import align
 from habitprint.ids import positions, to_ids
-from habitprint.weighing import Sides, pair_gains, place_gains
+from habitprint.weighing import Sides, Weight, pair_gains
 
 N_PLACES = 10  # that are told one by one
 N_RIVALS = 6  # the person included
@@ -139,8 +139,7 @@ class Explanation(Drawn):
     rivals: tuple[Rival, ...]
     protections: tuple[Shelter, ...]
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     @property
     def gain(self) -> float:
@@ -159,150 +158,119 @@ class Explanation(Drawn):
         """
         require_option("rows", rows, get_args(Part))
         if rows == "protections":
-            columns = [(each.label, each.chance, each.n_identical, each.is_advised) for each in self.protections]
             kinds = {
-                "protection": pl.String(),
+                "label": pl.String(),
                 "chance": pl.Float64(),
                 "n_identical": pl.Int64(),
                 "is_advised": pl.Boolean(),
             }
-            return pl.DataFrame(columns, schema=kinds, orient="row")
+            return pl.DataFrame(self.protections, schema=kinds).rename({"label": "protection"})
         return pl.DataFrame(self.places if rows == "places" else self.rivals)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sheltered:
-    """The probability of each person under a protection, by row of the protected table, and the table."""
-
-    trial: Trial
-    tables: Scenario
-    chances: Floats
-    n_identical: Indices
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """The data of an attack, so that it can be explained: it has people by id, so it is in no file.
+class Internal:
+    """The internal part of an audit: it names people and places, and is in no report.
 
     Parameters
     ----------
-    joint
-        The strongest joint attack on the table as it is.
     users
         Who is at risk, by id.
-    candidates
-        The protections that were tried on all users, in the order of the trials.
-    protections
-        What they reached.
+    advice
+        The protection to apply; None if none is needed, or none is enough.
+    joint
+        The strongest joint attack on the table as it is.
+    candidates, protections
+        The protections that were tried on all users, in the order of the trials, and what they reached.
     """
 
-    joint: AttackResult
     users: pl.DataFrame
+    advice: Advice | None
+    joint: AttackResult
     candidates: tuple[Candidate, ...]
     protections: Protections
 
-    def __repr__(self) -> str:
-        return f"Case({counted(self.users.height, 'person', 'people')})"
+    __repr__ = abbreviated
 
     @cached_property
-    def _sheltered(self) -> tuple[_Sheltered, ...]:
-        """Return the protections that are worth showing, made once for all people who are asked about."""
+    def _sheltered(self) -> list[tuple[Trial, dict[object, tuple[float, int]]]]:
+        """Return the protections that are worth showing, each with everybody's chance and number of identical rows."""
         found = self.protections
         extra = [at for at in (found.chosen, found.measured) if at]
         shown = list(dict.fromkeys([*extra, *(at for at in found.frontier if at)]))[:N_PROTECTIONS]
-        order = [at for at in range(len(found.trials)) if at in shown]
-        return tuple(self._shelter(self.candidates[at], found.trials[at]) for at in order)
+        return [(found.trials[at], self._shelter(self.candidates[at])) for at in sorted(shown)]
 
-    def _shelter(self, candidate: Candidate, trial: Trial) -> _Sheltered:
+    def _shelter(self, candidate: Candidate) -> dict[object, tuple[float, int]]:
         _, tables = self.joint.scenario.protected_by(candidate.mechanism)
         attack = Attack(self.joint.attack.weight, "approximate")
         # The attacker may repeat what anyone can of a protection, or not: whichever identifies this person.
         found = [run_attack(each, attack, seed=self.joint.matching.seed) for each in tables.transformed]
         chances = np.zeros(tables.released.n_users)
         chances[tables.common.released] = np.max([each.chances for each in found], axis=0)
-        return _Sheltered(trial, tables, chances, tables.released.identical_rows)
+        both = zip(chances.tolist(), tables.released.identical_rows.tolist(), strict=True)
+        return dict(zip(tables.released.users.to_list(), both, strict=True))
 
     def explain(self, user: object) -> Explanation:
-        """Return why a person of the released table is found, or is not.
-
-        Parameters
-        ----------
-        user
-            The id in the released table.
-        """
+        """Return why a person of the released table, given by id, is found, or is not."""
         tables, matching = self.joint.scenario.applied, self.joint.matching
-        row = self._row_of(user, tables)
+        row = _row_of(user, tables.released.users)
         rows, columns = matching.rows_in(tables.released, tables.known)
         here = np.flatnonzero(rows == row)
         named = int(columns[here[0]]) if len(here) else None
         own = next(iter(tables.common.known[tables.common.released == row].tolist()), None)
-        facts = self.users.row(int(here[0]), named=True) if len(here) else None
-        chance = 0.0 if facts is None or own is None else float(facts["chance_correct"])
+        facts = self.users.row(int(here[0]), named=True) if len(here) else {}
+        chance = 0.0 if own is None else float(facts.get("chance_correct", 0.0))
         other = named if own is None else own
-        released, known = align(tables.released, tables.known)
-        sides = Sides.of(released, known, matching.weight)
-        places = [] if other is None else _telling_places(sides, released, known, row, other)
+        places = [] if other is None else _places_of_pair(tables, row, other, matching.weight)
+        who, ids = tables.released.users[row], tables.known.users
+        alike = int(self.joint.scenario.released.identical_rows[row])
+        shelters = [Shelter(UNPROTECTED.label, chance, alike, is_advised=False)]
+        for trial, by_user in self._sheltered:
+            found, n_identical = by_user.get(who, (0.0, None))
+            shelters.append(Shelter(trial.label, found, n_identical, trial is self.protections.advised))
         return Explanation(
-            user=released.users[row],
-            named=None if named is None else known.users[named],
+            user=who,
+            named=None if named is None else ids[named],
             is_right=None if own is None or named is None else named == own,
             chance=chance,
-            probability=None if facts is None else facts["probability"],
-            n_others_identical=0 if facts is None else int(facts["n_others_identical"]),
+            probability=facts.get("probability"),
+            n_others_identical=int(facts.get("n_others_identical", 0)),
             weight=matching.weight_name,
-            compared_with=None if other is None else known.users[other],
+            compared_with=None if other is None else ids[other],
             places=tuple(places[:N_PLACES]),
             n_more_places=len(places[N_PLACES:]),
             more_gain=math.fsum(place.gain for place in places[N_PLACES:]),
-            rivals=_rivals(sides, known.users, row, named, own),
-            protections=tuple(self._shelters(user, chance, row)),
+            rivals=_rivals(tables, matching.weight, row, named, own),
+            protections=tuple(shelters),
         )
 
-    def _row_of(self, user: object, tables: Scenario) -> int:
-        users = tables.released.users
-        fix = "take one of audit.users['user']"
-        if not isinstance(user, (str, int)) or isinstance(user, bool):
-            raise InputError(f"{user!r} is not the id of a user", why="ids are text or integers", fix=fix)
-        row = int(positions(to_ids([user], "user"), users)[0])
-        if row < 0:
-            raise InputError(
-                f"the released table has no user {user!r}",
-                why="only people in the released table can be explained",
-                fix=fix,
-            )
-        return row
 
-    def _shelters(self, user: object, chance: float, row: int) -> list[Shelter]:
-        alike = int(self.joint.scenario.released.identical_rows[row])
-        found = [Shelter(UNPROTECTED.label, chance, alike, is_advised=False)]
-        for each in self._sheltered:
-            at = int(positions(to_ids([user], "user"), each.tables.released.users)[0])
-            is_advised = each.trial is self.protections.advised
-            if at < 0:
-                found.append(Shelter(each.trial.label, 0.0, None, is_advised))
-            else:
-                found.append(Shelter(each.trial.label, float(each.chances[at]), int(each.n_identical[at]), is_advised))
-        return found
+def _row_of(user: object, users: pl.Series) -> int:
+    fix = "take one of audit.users['user']"
+    if not isinstance(user, (str, int)) or isinstance(user, bool):
+        raise InputError(f"{user!r} is not the id of a user", why="ids are text or integers", fix=fix)
+    row = int(positions(to_ids([user], "user"), users)[0])
+    if row < 0:
+        why = "only people in the released table can be explained"
+        raise InputError(f"the released table has no user {user!r}", why=why, fix=fix)
+    return row
 
 
-def _telling_places(sides: Sides, released: Histograms, known: Histograms, row: int, column: int) -> list[TellingPlace]:
-    """Return the places that speak for a pair, in the order in which they give somebody away (`find_give_aways`)."""
-    added = place_gains(sides, np.array([row]), np.array([column]))
-    visited_by = np.bincount(known.counts.indices, minlength=known.n_places)[added.indices] / known.n_users
-    order = np.lexsort((added.indices, -added.data * (1 - visited_by)))
+def _places_of_pair(tables: Scenario, row: int, column: int, weight: Weight) -> list[TellingPlace]:
+    """Return the places that speak for a pair, in the order in which they give somebody away."""
+    found = telling_places(tables, np.array([row]), np.array([column]), weight)
+    released, known = align(tables.released, tables.known)
     here, there = (side.shares[[at]].toarray()[0] for side, at in ((released, row), (known, column)))
     return [
-        TellingPlace(
-            known.places[place], float(added.data[at]), float(here[place]), float(there[place]), float(visited_by[at])
-        )
-        for at in order
-        for place in [int(added.indices[at])]
+        TellingPlace(place, gain, float(here[at]), float(there[at]), visited_by)
+        for at, place, gain, visited_by in found.select("column", "place", "gain", "visited_by").iter_rows()
     ]
 
 
-def _rivals(sides: Sides, ids: pl.Series, row: int, named: int | None, own: int | None) -> tuple[Rival, ...]:
+def _rivals(tables: Scenario, weight: Weight, row: int, named: int | None, own: int | None) -> tuple[Rival, ...]:
     """Return the known people of whom most speaks for being somebody; among them who is named, and who it is."""
-    everybody = np.arange(len(ids))
+    ids, everybody = tables.known.users, np.arange(tables.known.n_users)
+    sides = Sides.of(*align(tables.released, tables.known), weight)
     gains = pair_gains(sides, np.full(len(ids), row), everybody)
     nearest = [at for at in np.lexsort((everybody, -gains))[:N_RIVALS].tolist() if gains[at] > 0]
     kept = [at for at in dict.fromkeys((*nearest, named, own)) if at is not None]

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Literal, get_args
 
-from habitprint.auditing.confidence import Confidence
-from habitprint.auditing.unmixing import WHOLE, TakenApart
+from habitprint.auditing.people import Confidence
+from habitprint.auditing.reconstruction import WHOLE, TakenApart
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
@@ -99,7 +99,7 @@ def judge(
 ) -> Judgement:
     """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
 
-    Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either. What is
+    Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either. A
     guarantee holds against every attack, made or not: then it is measured to be enough, too.
 
     Parameters
@@ -115,13 +115,14 @@ def judge(
     >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
     (['FAIL', 'OPEN'], 'FAIL')
     """
-    rules = {
-        "pointing": _pointing,
-        "reconstruction": _reconstruction,
-        "person": _person,
-        "most_confident": _most_confident,
+    by = by or goal.decide
+    judged: dict[Criterion, Judgement] = {
+        "pointing": _pointing(goal, evidence, by),
+        "reconstruction": PASS if evidence.taken.is_within(goal.target) else FAIL,
+        "person": _person(goal, evidence, by),
+        "most_confident": _most_confident(goal, evidence),
     }
-    return min(rules[each](goal, evidence, by or goal.decide) for each in criteria)
+    return min(judged[each] for each in criteria)
 
 
 def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
@@ -132,10 +133,6 @@ def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     return PASS if evidence.is_full_suite else OPEN
 
 
-def _reconstruction(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
-    return PASS if evidence.taken.is_within(goal.target) else FAIL
-
-
 def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     if goal.person_target is None or evidence.guaranteed.is_within_for_each(goal.person_target):
         return PASS
@@ -144,9 +141,9 @@ def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     return FAIL if by == "guaranteed" or evidence.is_looked_at else OPEN
 
 
-def _most_confident(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
-    if goal.confident_target is None or (
-        evidence.most_confident is not None and evidence.most_confident.high <= goal.confident_target
-    ):
+def _most_confident(goal: Goal, evidence: Evidence) -> Judgement:
+    if goal.confident_target is None:
         return PASS
-    return FAIL if evidence.most_confident is not None or evidence.is_looked_at else OPEN
+    if evidence.most_confident is None:
+        return FAIL if evidence.is_looked_at else OPEN
+    return PASS if evidence.most_confident.high <= goal.confident_target else FAIL

@@ -1,40 +1,105 @@
-"""Who is at risk: how sure each claim is, and which places give somebody away."""
+"""Who is at risk: how sure each claim is, whether that is true, and which places give people away, also on a map."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from habitprint.arguments import is_path
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
-from habitprint.auditing.confidence import Confidence, find_confidence
 from habitprint.display import Drawn, abbreviated
+from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
+from habitprint.formatting import counted
+from habitprint.grids import Grid
 from habitprint.histograms import align
-from habitprint.matching import pair_margins
+from habitprint.ids import positions as rows_of
+from habitprint.ids import to_ids
+from habitprint.io.tables import read_table, require_columns, to_frame
+from habitprint.matching import Matching, pair_margins
 from habitprint.matching.path import find_sizes
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime.parallel import PLACES
+from habitprint.training import calibration
+from habitprint.training.calibration import Reliability
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
 CONFIDENT_SHARE, FEWEST_CONFIDENT = 0.05, 50  # the most confident claims are so many of all, but at least so many
-LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)
+LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)  # of precision
+PROBABILITIES = (0.5, 0.9, 0.99)  # above which people are counted
 SHARES_OF_CLAIMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 FEWEST_CLAIMS = 10  # for a precision to say anything
 MARGINS = (0.0, 1e-9, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)  # as shares of the most that a pair can gain
 N_PLACES = 3  # that give somebody away
-ALIKE = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 99), (100, None))
-
+ALIKE = (0, 1, 2, 5, 10, 100)  # others with the same histogram, from which on users are counted together
+FEWEST_PEOPLE = 5  # at a place for it to be drawn: fewer would be pointed at
+MOST_PLACES = 2_000  # that are drawn: those that give away most
 
 Order = Literal["margin", "size"]
+
+
+@dataclass(frozen=True)
+class Above:
+    """The number of people who are re-identified with a probability above a level."""
+
+    level: float
+    n_people: int
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """The confidence with which people are identified, without a name. Made by `look_closer`.
+
+    Parameters
+    ----------
+    n_people
+        Released people whom the attack names.
+    above
+        How many of them are found with more than some probabilities.
+    highest
+        The highest probability of all.
+    most_confident
+        How often the most confident claims are right: a tenth of all, at least fifty, from the highest probability on.
+    reliability
+        Whether the probabilities are right.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.attacks import run_attack
+    >>> _, confidence = look_closer(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> confidence.n_people, confidence.most_confident.n
+    (60, 50)
+    """
+
+    n_people: int
+    above: tuple[Above, ...]
+    highest: float
+    most_confident: Rate
+    reliability: Reliability
+
+    __repr__ = abbreviated
+
+    def is_within(self, target: float) -> bool:
+        """Return whether the most confident people were measured to be found with no more than a target.
+
+        Examples
+        --------
+        >>> reliability = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
+        >>> [Confidence(n, (), 0.02, Rate.of(0, n, 0.01), reliability).is_within(0.1) for n in (50, 49)]
+        [True, False]
+        """
+        return self.most_confident.n >= FEWEST_CONFIDENT and self.most_confident.high <= target
 
 
 @dataclass(frozen=True)
@@ -87,8 +152,7 @@ class People(Drawn):
     most_confident: Rate
     confidence: Confidence | None
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
         """Return the precision of the most confident claims as a frame, one row for each order and number of claims.
@@ -123,89 +187,89 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
-    sure = find_confidence(joint, ranked.margins)
+    numbers = _some_numbers(SHARES_OF_CLAIMS, joint.matching.size)
+    by_margin = [Claims("margin", *each) for each in zip(numbers, ranked.precisions(numbers), strict=True)]
     people = People(
-        claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
+        claims=(*by_margin, *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.confident_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
         alike=_alike(joint.scenario),
         most_confident=ranked.most_confident,
-        confidence=None if sure is None else sure.confidence,
+        confidence=ranked.confidence,
     )
-    return people, _users(ranked, None if sure is None else sure.probabilities)
+    return people, _users(ranked)
 
 
-@dataclass(frozen=True)
-class CloserLook:
-    """The confidence of claims about a protected table: by margin, and one by one where enough people train it."""
+def look_closer(joint: AttackResult, progress: Progress = silent) -> tuple[Rate, Confidence | None]:
+    """Return how sure the claims of a joint attack are: by margin, and one by one where enough people teach that.
 
-    most_confident: Rate
-    confidence: Confidence | None
-
-
-def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
-    """Return how sure the claims of a joint attack are: also the 5% of all, at least 50, with the largest margins.
+    By margin it is the precision of the 5% of all claims, at least 50, with the largest margins.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.attacks import run_attack
-    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).most_confident.n
+    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id")))[0].n
     50
     """
     ranked = _Ranked.of(joint, progress)
-    sure = find_confidence(joint, ranked.margins)
-    return CloserLook(ranked.most_confident, None if sure is None else sure.confidence)
+    return ranked.most_confident, ranked.confidence
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
-    """The pairs of a joint attack with their margins and their chances of being right.
-
-    `in_order` says how many of the first claims, from the largest margin on, are right, for each number of them;
-    `squares_in_order` adds up the squares of their chances.
-    """
+    """The pairs of a joint, exact attack: their margins, chances, and calibrated probabilities if people teach them."""
 
     joint: AttackResult
-    tables: Scenario
     margins: Floats
     chances: Floats
-    in_order: Floats
-    squares_in_order: Floats
+    probabilities: Floats | None
 
     @classmethod
     def of(cls, joint: AttackResult, progress: Progress) -> "_Ranked":
-        tables = joint.scenario.applied
-        margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
-        chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
-        in_order, squares = (_add_by_margin(margins, values) for values in (chances, chances**2))
-        return cls(joint, tables, margins, chances, in_order, squares)
-
-    @property
-    def by_chance(self) -> float:
-        """Return how precise claims drawn at random are."""
-        return _by_chance(self.tables)
+        tables, matching = joint.scenario.applied, joint.matching
+        both, probabilities = (tables.released, tables.known), None
+        margins = pair_margins(matching, *both, progress=progress)
+        if tables.common.n >= calibration.FEWEST_PEOPLE:
+            probabilities = calibration.cross_fit(matching, *both, tables.common, margins=margins, seed=matching.seed)
+        return cls(joint, margins, _chances(joint, matching), probabilities)
 
     @property
     def most_confident(self) -> Rate:
-        """Return the precision of the most confident claims."""
-        n = len(self.in_order)
-        return self._precision(min(n, max(FEWEST_CONFIDENT, math.ceil(CONFIDENT_SHARE * n))))
+        """Return the precision of the most confident claims, by margin."""
+        return self.precisions([self._n_confident(CONFIDENT_SHARE)])[0]
 
-    def _precision(self, n: int) -> Rate:
-        n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
-        rate = Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
-        return rate.capped(GuaranteedRisk.of(self.joint.scenario.anonymity_sets).highest)
+    @property
+    def confidence(self) -> Confidence | None:
+        """Return how likely claims are right, each learned from other people; None with too few of them."""
+        said = self.probabilities
+        if said is None:
+            return None
+        return Confidence(
+            n_people=len(said),
+            above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in PROBABILITIES),
+            highest=float(said.max()),
+            most_confident=self.precisions([self._n_confident(1 / calibration.N_BINS)], said)[0],
+            reliability=Reliability.of(said, self.chances, _by_chance(self.joint)),
+        )
 
-    def claims(self) -> list[Claims]:
-        """Return the precision of the first claims, for some numbers of them."""
-        return [Claims("margin", n, self._precision(n)) for n in _some_numbers(SHARES_OF_CLAIMS, len(self.in_order))]
+    def _n_confident(self, share: float) -> int:
+        n = len(self.chances)
+        return min(n, max(FEWEST_CONFIDENT, math.ceil(share * n)))
+
+    def precisions(self, numbers: Sequence[int], by: Floats | None = None) -> list[Rate]:
+        """Return the precision of the first claims, for some numbers of them, from the largest margin or value on."""
+        ranks = self.margins if by is None else by
+        rates = calibration.confident_rates(ranks, self.chances, numbers, _by_chance(self.joint))
+        return [_capped(rate, self.joint) for rate in rates]
 
     def confident_claims(self, level: float) -> ConfidentClaims:
-        """Return how many of the first claims are as precise as a level."""
-        numbers = np.arange(1, len(self.in_order) + 1)
+        """Return how many of the first claims, from the largest margin on, are as precise as a level."""
+        _, which = np.unique(-self.margins, return_inverse=True)
+        mean = np.bincount(which, weights=self.chances) / np.bincount(which)  # equal margins are in no order
+        numbers = np.arange(1, len(which) + 1)
         is_enough = numbers >= min(FEWEST_CLAIMS, len(numbers))
-        reached = numbers[(self.in_order >= level * numbers) & is_enough]
+        reached = numbers[(np.cumsum(mean[np.sort(which)]) >= level * numbers) & is_enough]
         return ConfidentClaims(level, int(reached[-1]) if len(reached) else 0)
 
     def margin_classes(self) -> tuple[MarginClass, ...]:
@@ -219,14 +283,27 @@ class _Ranked:
         classes = []
         for number, (low, high) in enumerate(pairwise(MARGINS)):
             inside = self.chances[which == number]
-            rate = Rate.of_chances(inside, len(inside), self.by_chance, IntervalMethod.JOINT) if len(inside) else None
-            classes.append(MarginClass(low, high, len(inside), rate))
+            classes.append(MarginClass(low, high, len(inside), _precision(inside, self.joint) if len(inside) else None))
         return tuple(classes)
 
 
-def _by_chance(tables: Scenario) -> float:
+def _chances(joint: AttackResult, matching: Matching) -> Floats:
+    tables = joint.scenario.applied
+    return pair_chances(matching, tables.released, tables.known, tables.common)
+
+
+def _by_chance(joint: AttackResult) -> float:
     """Return how likely a pair drawn at random is right."""
+    tables = joint.scenario.applied
     return tables.common.n / (tables.released.n_users * tables.known.n_users)
+
+
+def _precision(chances: Floats, joint: AttackResult) -> Rate:
+    return Rate.of_chances(chances, len(chances), _by_chance(joint), IntervalMethod.JOINT)
+
+
+def _capped(rate: Rate, joint: AttackResult) -> Rate:
+    return rate.capped(GuaranteedRisk.of(joint.scenario.anonymity_sets).highest)
 
 
 def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
@@ -236,25 +313,12 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
 
 def _by_size(joint: AttackResult, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
-    tables, largest = joint.scenario.applied, joint.matching.size
-    both, weight, seed = joint.scenario.aligned, joint.matching.weight, joint.matching.seed
-    sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
+    both, whole = joint.scenario.aligned, joint.matching
+    sizes = [size for size in _some_numbers(SIZES, whole.size) if size < whole.size]
     with PLACES:
-        smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
-    by_chance, claims = _by_chance(tables), []
-    guaranteed = GuaranteedRisk.of(joint.scenario.anonymity_sets).highest
-    for matching in [*smaller, joint.matching]:
-        chances = pair_chances(matching, tables.released, tables.known, tables.common)
-        rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)
-        claims.append(Claims("size", matching.size, rate.capped(guaranteed)))
-    return claims
-
-
-def _add_by_margin(margins: Floats, values: Floats) -> Floats:
-    """Return the sum of the values of the first claims, for each number of them; equal margins in no order."""
-    _, which = np.unique(-margins, return_inverse=True)
-    mean = np.bincount(which, weights=values) / np.bincount(which)
-    return np.cumsum(mean[np.sort(which)])
+        smaller = find_sizes(*both, whole.weight, sizes, seed=whole.seed, progress=progress)
+    rates = [_capped(_precision(_chances(joint, matching), joint), joint) for matching in (*smaller, whole)]
+    return [Claims("size", rate.n, rate) for rate in rates]
 
 
 def _n_others(tables: Scenario) -> Indices:
@@ -263,21 +327,18 @@ def _n_others(tables: Scenario) -> Indices:
 
 
 def _alike(tables: Scenario) -> tuple[AnonymitySetSize, ...]:
-    n_others = _n_others(tables)
-    return tuple(
-        AnonymitySetSize(
-            low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high))))
-        )
-        for low, high in ALIKE
-    )
+    n_users, _ = np.histogram(_n_others(tables), [*ALIKE, math.inf])
+    highs = [*(low - 1 for low in ALIKE[1:]), None]
+    return tuple(AnonymitySetSize(*each) for each in zip(ALIKE, highs, n_users.tolist(), strict=True))
 
 
-def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
-    matching, tables = ranked.joint.matching, ranked.tables
+def _users(ranked: _Ranked) -> pl.DataFrame:
+    matching, tables = ranked.joint.matching, ranked.joint.scenario.applied
     rows, columns = matching.rows_in(tables.released, tables.known)
     own = np.full(tables.released.n_users, -1)
     own[tables.common.released] = tables.common.known
     is_common = own[rows] >= 0
+    said = [None] * matching.size if ranked.probabilities is None else ranked.probabilities
     table = pl.DataFrame(
         {
             "user": matching.released,
@@ -287,9 +348,7 @@ def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
             "is_guess": matching.is_guess,
             "weight": matching.weights,
             "margin": ranked.margins,
-            "probability": pl.Series(
-                [None] * matching.size if probabilities is None else probabilities, dtype=pl.Float64
-            ),
+            "probability": pl.Series(said, dtype=pl.Float64),
             "n_others_identical": _n_others(tables)[rows],
         }
     )
@@ -299,12 +358,11 @@ def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
     return pl.concat([table, places], how="horizontal")
 
 
-def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
-    """Return for each pair the places that speak most for it.
+def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
+    """Return the places that speak for each of some pairs, those that tell most first.
 
-    A place counts by what it adds to the gain of the pair, g(p, q), times the share of known users who were never
-    there: a place where everybody goes gives nobody away. The columns are ``place_1``, ``place_1_gain`` and
-    ``place_1_visited_by`` (the share of known users who were there), the same for the second and the third.
+    A place tells what it adds to the gain of the pair, g(p, q), times the share of known users who were never there: a
+    place where everybody goes gives nobody away.
 
     Parameters
     ----------
@@ -315,6 +373,40 @@ def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: W
     weight
         Whose gain counts.
 
+    Returns
+    -------
+    DataFrame
+        With ``pair``, ``column`` and ``place`` (of the aligned tables), ``gain``, ``visited_by`` (the share of known
+        users who were there) and ``tells``.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({1: ["home", "bar"], 2: ["home", "shop"], 3: ["home"]})
+    >>> telling_places(Scenario(habits, habits, "same-id"), [0], [0], hp.WEIGHTS["l1"])["place"].to_list()
+    ['bar', 'home']
+    """
+    released, known = align(tables.released, tables.known)
+    added = place_gains(Sides.of(released, known, weight), rows, columns)
+    visited_by = np.bincount(known.counts.indices, minlength=known.n_places) / known.n_users
+    table = pl.DataFrame(
+        {
+            "pair": np.repeat(np.arange(len(rows)), np.diff(added.indptr)),
+            "column": added.indices,
+            "place": known.places.gather(added.indices),
+            "gain": added.data,
+            "visited_by": visited_by[added.indices],
+        }
+    )
+    tells = pl.col("gain") * (1 - pl.col("visited_by"))
+    return table.with_columns(tells=tells).sort("pair", "tells", "column", descending=[False, True, False])
+
+
+def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
+    """Return for each pair the three places that tell most, as `telling_places` has it.
+
+    The columns are ``place_1``, ``place_1_gain`` and ``place_1_visited_by``, the same for the second and the third.
+
     Examples
     --------
     >>> import habitprint as hp
@@ -323,22 +415,154 @@ def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: W
     >>> find_give_aways(Scenario(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
     ['bar', 'shop', 'home']
     """
-    released, known = align(tables.released, tables.known)
-    added = place_gains(Sides.of(released, known, weight), rows, columns)
-    pair, place, gains = np.repeat(np.arange(len(rows)), np.diff(added.indptr)), added.indices, added.data
-    visited_by = np.bincount(known.counts.indices, minlength=known.n_places)[place] / known.n_users
-    order = np.lexsort((place, -gains * (1 - visited_by), pair))
-    rank = np.arange(len(order)) - added.indptr[pair[order]]
+    found, rank = telling_places(tables, rows, columns, weight), pl.int_range(pl.len()).over("pair")
     table = pl.DataFrame({"pair": np.arange(len(rows))})
-    for number in range(N_PLACES):
-        here = order[rank == number]
-        found = pl.DataFrame(
-            {
-                "pair": pair[here],
-                f"place_{number + 1}": known.places.gather(place[here]),
-                f"place_{number + 1}_gain": gains[here],
-                f"place_{number + 1}_visited_by": visited_by[here],
-            }
-        )
-        table = table.join(found, on="pair", how="left", maintain_order="left")
+    for number in range(1, N_PLACES + 1):
+        names = {f"place_{number}": "place", f"place_{number}_gain": "gain", f"place_{number}_visited_by": "visited_by"}
+        here = found.filter(rank == number - 1).select("pair", **names)
+        table = table.join(here, on="pair", how="left", maintain_order="left")
     return table.drop("pair")
+
+
+@dataclass(frozen=True)
+class MappedPlace:
+    """A place on a map.
+
+    Parameters
+    ----------
+    lat, lon
+        Where it is; of a square, its middle.
+    n_people
+        How many people were there, in both tables.
+    gives_away
+        Of what gives one of them away, the share that is this place, on average.
+    """
+
+    lat: float
+    lon: float
+    n_people: int
+    gives_away: float
+
+
+@dataclass(frozen=True)
+class PlaceMap:
+    """The places that can be drawn, without their names.
+
+    Parameters
+    ----------
+    places
+        Those at which enough people were, the ones that give away most first.
+    side
+        Of squares, in metres; None where places are points.
+    n_few
+        Places that are not drawn, because too few people were there.
+    n_nowhere
+        Places that are not drawn, because nobody told where they are.
+    n_left_out
+        Places that are not drawn, because others give away more.
+    """
+
+    places: tuple[MappedPlace, ...]
+    side: float | None
+    n_few: int
+    n_nowhere: int
+    n_left_out: int
+
+    __repr__ = abbreviated
+
+
+def read_positions(source: Any) -> pl.DataFrame:
+    """Read where places are: a file or a frame with the columns ``place, lat, lon``, in degrees.
+
+    Examples
+    --------
+    >>> read_positions({"place": ["dorm"], "lat": ["39.98"], "lon": ["116.3"]}).row(0)
+    ('dorm', 39.98, 116.3)
+    """
+    called = os.fspath(source) if is_path(source) else "the table of positions"
+    frame = read_table(source) if is_path(source) else to_frame(source)
+    require_columns(frame, ("place", "lat", "lon"), source=called)
+    degrees = frame.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
+    table = degrees.select(to_ids(frame["place"], "place").alias("place"), "lat", "lon")
+    is_inside = pl.col("lat").is_between(-90, 90) & pl.col("lon").is_between(-180, 180)
+    wrong = table.filter(~is_inside.fill_null(value=False))
+    if wrong.height:
+        raise InputError(
+            f"{called}: {counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}",
+            why="latitude and longitude are degrees: −90 to 90 and −180 to 180",
+            fix="correct these positions or remove their rows",
+        )
+    twice = table.filter(pl.col("place").is_duplicated())
+    if twice.height:
+        raise InputError(
+            f"{called}: place {twice['place'][0]!r} has several positions",
+            why="a place can be drawn at one position only",
+            fix="keep one row for each place",
+        )
+    return table
+
+
+def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:
+    """Return the map of the places of an attack; None where nobody told where any of them is.
+
+    Of each person whom the attacker knows, the places of both tables are weighed as in `telling_places`, by the true
+    pair. A place counts by its mean share of that, over the people who were there.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.attacks import run_attack
+    >>> joint = run_attack(Scenario(*hp.datasets.town(60, 5), truth="same-id"))
+    >>> names = joint.scenario.known.places
+    >>> somewhere = pl.DataFrame({"place": names, "lat": [0.0] * len(names), "lon": range(len(names))})
+    >>> draw_map(joint, somewhere, None).n_nowhere
+    0
+    """
+    tables = joint.scenario.applied
+    found = telling_places(tables, tables.common.released, tables.common.known, joint.matching.weight)
+    shares = found.with_columns(share=(pl.col("tells") / pl.col("tells").sum().over("pair")).fill_nan(0.0))
+    visited = shares.group_by("place").agg(n_people=pl.len(), gives_away=pl.col("share").mean()).sort("place")
+    if positions is not None and (rows_of(tables.known.places, positions["place"]) < 0).all():
+        raise InputError(
+            "no place has a position",
+            why="the table of positions and the data have no place in common",
+            fix="use the same place names in both tables",
+        )
+    where = _where(visited["place"], positions, grid)
+    if where is None:
+        return None
+    visited = visited.with_columns(where)
+    told = visited.filter(pl.col("lat").is_not_null())
+    enough = told.filter(pl.col("n_people") >= FEWEST_PEOPLE).sort("gives_away", descending=True, maintain_order=True)
+    drawn = enough.head(MOST_PLACES).select("lat", "lon", "n_people", "gives_away")
+    return PlaceMap(
+        places=tuple(MappedPlace(*row) for row in drawn.iter_rows()),
+        side=None if grid is None or positions is not None else float(grid.side),
+        n_few=told.height - enough.height,
+        n_nowhere=visited.height - told.height,
+        n_left_out=enough.height - drawn.height,
+    )
+
+
+def _where(places: pl.Series, positions: pl.DataFrame | None, grid: Grid | None) -> pl.DataFrame | None:
+    """Return latitude and longitude of each place, null where they are not known; None where none are."""
+    if positions is not None:
+        at = pl.Series(rows_of(places, positions["place"])).replace(-1, None)
+        return positions.select(pl.col("lat", "lon").gather(at))
+    if grid is None or not places.dtype.is_integer():
+        return None
+    n_squares = grid.n_rows * grid.n_columns
+    centres = [grid.centre(place) if 0 <= place < n_squares else (None, None) for place in places.to_list()]
+    return pl.DataFrame(centres, schema={"lat": pl.Float64, "lon": pl.Float64}, orient="row")
+
+
+def kilometres(where: Floats, middle: float) -> Floats:
+    """Return positions as kilometres to the east and to the north, on a plain map around a latitude.
+
+    Examples
+    --------
+    >>> kilometres(np.array([[1.0, 1.0]]), 0.0).round(1).tolist()
+    [[111.2, 111.2]]
+    """
+    degree = math.radians(1) * 6371.0088
+    return np.column_stack([where[:, 1] * math.cos(math.radians(middle)), where[:, 0]]) * degree

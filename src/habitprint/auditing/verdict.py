@@ -1,16 +1,30 @@
 """The answer: does the table meet the target, and if not, what would help."""
 
 import math
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
-from habitprint.attacks import Outcome
-from habitprint.auditing.goal import PASS, ROWS, Criterion, Evidence, Goal, judge
-from habitprint.auditing.people import People
-from habitprint.auditing.trials import Protections
-from habitprint.display import abbreviated
-from habitprint.mechanisms import GuaranteedRisk
-from habitprint.rates import wilson_interval
+import numpy as np
+
+from habitprint.attacks import Outcome, Scenario
+from habitprint.auditing.candidates import group_needed
+from habitprint.auditing.curves import Curve, Point
+from habitprint.auditing.data import Scope
+from habitprint.auditing.goal import PASS, ROWS, Criterion, Decide, Goal, judge
+from habitprint.auditing.people import CONFIDENT_SHARE, FEWEST_CONFIDENT
+from habitprint.auditing.trials import Protections, Trial
+from habitprint.display import Shown, abbreviated
+from habitprint.errors import InputError
+from habitprint.events import EventSpec
+from habitprint.forecasting import PeopleNeeded
+from habitprint.io.inputs import read_text
+from habitprint.losses import UtilityMetric
+from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
+from habitprint.mechanisms.recipe import from_text, to_text
+from habitprint.rates import Rate, wilson_interval
 
 SOMETHING = 0.99  # a bound above says nothing
 
@@ -77,15 +91,12 @@ class Verdict:
     fails_gate: bool | None
     protection: str | None
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
 
 def reach_verdict(
     goal: Goal,
-    strongest: Outcome,
     protections: Protections,
-    people: People,
     *,
     is_protected: bool = False,
     fail_above: float | None = None,
@@ -97,10 +108,8 @@ def reach_verdict(
     ----------
     goal
         What must be reached.
-    strongest
-        The attack on the table as it is with the highest upper end.
-    protections, people
-        What the stages before found.
+    protections
+        What was found of the table as it is, the first of the trials, and of protections.
     is_protected
         Whether the table was protected before.
     fail_above
@@ -115,21 +124,16 @@ def reach_verdict(
     'above target'
     """
     # A table that is not protected is only ever measured.
-    rule = goal.of_original(is_protected=is_protected)
-    table, rate = protections.trials[0], strongest.rate
-    guaranteed, passes = table.guaranteed, bool(table.passes)
-    evidence = Evidence(
-        guaranteed, rate.high, table.taken, most_confident=people.most_confident, confidence=people.confidence
-    )
+    rule, table, advised = goal.of_original(is_protected=is_protected), protections.trials[0], protections.advised
+    rate, guaranteed, passes = table.risk, table.guaranteed, bool(table.passes)
 
-    def reaches(goal: Goal, criteria: tuple[Criterion, ...] = ROWS) -> bool:
-        return judge(goal, evidence, criteria=criteria) is PASS
+    def reaches(goal: Goal, *criteria: Criterion) -> bool:
+        return judge(goal, table.evidence(rate.high), criteria=criteria or ROWS) is PASS
 
-    is_safe = reaches(rule, ("person",))
+    is_safe, is_apart = reaches(rule, "person"), reaches(rule, "reconstruction")
     least, chance = (wilson_interval(right, rate.n)[1] for right in (0, rate.by_chance * rate.n))
     # What is guaranteed of a sample is guaranteed of nobody else: of all people, only what was measured counts.
     among_all = 0.0 if on_all is None else on_all.rate.high
-    is_apart = reaches(rule, ("reconstruction",))
     reasons: dict[Reason, bool] = {
         "guaranteed": passes and guaranteed.is_within(min(goal.target, SOMETHING)),
         "measured": passes,
@@ -155,10 +159,10 @@ def reach_verdict(
         is_protected=is_protected,
         can_pass_at_all=least <= goal.target,
         n_users_needed=users_needed(goal.target),
-        confident_passes=None if goal.confident_target is None else reaches(goal, ("most_confident",)),
+        confident_passes=None if goal.confident_target is None else reaches(goal, "most_confident"),
         person_passes=None if goal.person_target is None else is_safe,
         fails_gate=None if gate is None else not reaches(gate) or among_all > gate.target,
-        protection=None if passes or protections.advised is None else protections.advised.label,
+        protection=None if passes or advised is None else advised.label,
     )
 
 
@@ -178,3 +182,256 @@ def users_needed(target: float) -> int:
     while wilson_interval(0, n)[1] > target:
         n += 1
     return n
+
+
+AlternativeKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One thing that would be enough, or that would not.
+
+    Parameters
+    ----------
+    kind
+        What would be done.
+    number
+        How far, where that can be told: places (or metres of the side of squares), days (or a share of the counts),
+        people in the table, people in each group, totals. None where it cannot be told, or would not be enough.
+    point
+        Of fewer places and a shorter span: the first point of the curve that is enough, else the best; None where
+        there is no curve.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> alternatives = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).alternatives
+    >>> [(alternative.kind, alternative.number) for alternative in alternatives]
+    [('fewer places', None), ('shorter span', None), ('more people', 73.0), ('aggregates only', 0.0)]
+    """
+
+    kind: AlternativeKind
+    number: float | None
+    point: Point | None = None
+
+
+def find_alternatives(
+    goal: Goal,
+    tables: Scenario,
+    curves: Sequence[Curve],
+    protections: Protections,
+    *,
+    needed: PeopleNeeded | None = None,
+    side: float | None = None,
+    n_released: int | None = None,
+) -> tuple[Alternative, ...]:
+    """Return what would be enough where no protection is; nothing where one is, or none is needed.
+
+    Parameters
+    ----------
+    goal
+        What must be reached.
+    tables
+        The tables as they are.
+    curves, protections
+        What was measured before.
+    needed
+        Among how many people the table would do as it is, by the forecast; None where none is made.
+    side
+        Of the squares that the places are; None where they are no squares.
+    n_released
+        How many people the released table has of which these are a sample; None where they are all.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> found.alternatives[2].number
+    73.0
+    >>> hp.audit(hp.datasets.town(20, 5), target=0.3, noise=False).alternatives
+    ()
+    """
+    if protections.trials[0].passes or protections.advised is not None:
+        return ()
+    by_dimension = {curve.dimension: curve for curve in curves}
+    resolution = by_dimension["resolution"]
+    duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
+    # From the table as it is on, in the direction of less.
+    coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
+    unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)
+    shorter = [point for point in duration.points if point.x < unprotected][::-1]
+    n = n_released or tables.released.n_users
+    return (
+        Alternative("fewer places", *_along(coarser, goal)),
+        Alternative("shorter span", *_along(shorter, goal)),
+        Alternative("more people", _more_people(goal, n, needed, protections)),
+        *(
+            []
+            if goal.confident_target is None
+            else [Alternative("larger groups", _larger_groups(goal, goal.confident_target))]
+        ),
+        Alternative("aggregates only", None if n_released is not None else _totals_only(goal, tables)),
+    )
+
+
+def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | None]:
+    """Follow a curve to the first point within the target; else return the best."""
+    enough = next((point for point in points if point.rate.high <= goal.target), None)
+    if enough is not None:
+        return enough.x, enough
+    return None, min(points, key=lambda point: point.rate.high, default=None)
+
+
+def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
+    unprotected, k = protections.trials[0], group_needed(goal.target)
+    needed = [k] if n < k else []
+    if goal.person_target is not None and goal.person_target < goal.target:
+        alone = group_needed(goal.person_target)
+        needed = [alone] if n < alone else needed
+    if unprotected.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
+        needed.append(users_needed(goal.target))
+    if unprotected.most_confident is not None and goal.confident_target is not None:
+        needed += (
+            [claims_among(goal.confident_target)]
+            if users_needed(goal.confident_target) > unprotected.most_confident.n
+            else []
+        )
+    if unprotected.risk.high > goal.target:
+        # The upper end must be within the target, as of everything that is measured.
+        found = None if forecast is None else forecast.high
+        needed = needed or ([] if found is None else [found])
+    return max(needed, default=None)
+
+
+def claims_among(confident_target: float) -> int:
+    """Return among how many people there are claims enough to measure that so few of the most confident are right.
+
+    Examples
+    --------
+    >>> claims_among(0.05)
+    1460
+    """
+    n_claims = users_needed(confident_target)
+    return n_claims if n_claims <= FEWEST_CONFIDENT else math.ceil(n_claims / CONFIDENT_SHARE)
+
+
+def _larger_groups(goal: Goal, allowed: float) -> int:
+    """Return the size of groups in which even the most confident claims stay within a target: at most 1/k are right."""
+    return group_needed(min(goal.target, allowed))
+
+
+def _totals_only(goal: Goal, tables: Scenario) -> int:
+    """Return how many places are of as many people as a group needs."""
+    released = tables.released
+    visitors = np.bincount(released.counts.indices, minlength=released.n_places)
+    return int(np.count_nonzero(visitors >= group_needed(goal.target)))
+
+
+FILE, SCHEMA = "advice.json", "habitprint-advice/3"
+INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
+
+
+@dataclass(frozen=True)
+class Advice(Shown):
+    """A protection for the table that will be published, and why it is enough.
+
+    Parameters
+    ----------
+    note
+        That it is internal.
+    schema
+        Of the file.
+    label, recipe
+        What to do: in words, and as mechanisms in their order.
+    target, decide
+        What it reaches, and by what: guaranteed, or only measured.
+    guaranteed, measured
+        What anybody could reach, and what the strongest attack that was made reached.
+    keep, losses
+        What the release is for, and what is lost: no other that is enough was found to lose less for that purpose.
+    scope
+        Whom and which time that was measured on.
+    events
+        How the events were read and cut; None where two tables of counts were audited, or nobody told.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
+    >>> advice.decide, advice.recipe[0].k, advice.keep
+    ('guaranteed', 6, 'patterns')
+    """
+
+    note: str
+    schema: str
+    label: str
+    recipe: Recipe
+    target: float
+    decide: Decide
+    guaranteed: GuaranteedRisk
+    measured: Rate
+    keep: UtilityMetric
+    losses: Losses
+    scope: Scope
+    events: EventSpec | None = None
+
+    __repr__ = abbreviated
+
+    @classmethod
+    def of(cls, trial: Trial, recipe: Recipe, goal: Goal, scope: Scope, events: EventSpec | None = None) -> "Advice":
+        """Return the advice to protect a table like this; a trial tells its recipe without mappings."""
+        decide: Decide = "guaranteed" if trial.guaranteed.is_within(goal.target) else "measured"
+        return cls(
+            INTERNAL,
+            SCHEMA,
+            trial.label,
+            recipe,
+            goal.target,
+            decide,
+            trial.guaranteed,
+            trial.risk,
+            goal.keep,
+            trial.losses,
+            scope,
+            events,
+        )
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Return what does it, with rounding that nobody can repeat."""
+        return chain(*with_seed(self.recipe, None))
+
+    def to_text(self) -> str:
+        """Return it as the text of a file."""
+        return to_text(self)
+
+
+def read_advice(path: str | os.PathLike[str]) -> Advice:
+    """Read the advice of an audit, from its folder or its file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = hp.write_audit(found, Path(folder) / "audit")
+    ...     advice = hp.read_advice(Path(folder) / "audit")
+    >>> advice == found.advice, advice.guaranteed.is_within(0.2)
+    (True, True)
+    """
+    path = Path(path)
+    file = path / FILE if path.is_dir() else path
+    text = read_text(
+        file,
+        why="an audit writes its advice there, if a protection is needed and one is enough",
+        fix="give the folder of the audit; read its report to see whether it advises anything",
+    )
+    try:
+        return from_text(text, Advice, SCHEMA)
+    except ValueError as error:
+        raise InputError(
+            f"{file} is not the advice of an audit: {error}",
+            why="an advice is applied exactly as an audit wrote it",
+            fix="audit again with this version",
+        ) from error

@@ -18,10 +18,9 @@ from habitprint.auditing.audit import (
     REPORT,
     USERS,
     Audit,
-    Subject,
     audit_subject,
 )
-from habitprint.auditing.data import Preparation
+from habitprint.auditing.data import Preparation, Subject
 from habitprint.auditing.options import AuditOptions
 from habitprint.checks import Finding
 from habitprint.checks.columns import check_names

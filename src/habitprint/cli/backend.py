@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from habitprint.auditing.backend import MOST_SAMPLED
+from habitprint.auditing.data import MOST_SAMPLED
 from habitprint.cli.options import Given, Options
 from habitprint.errors import InputError
 from habitprint.progress import Progress

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from habitprint.auditing.risks import Risks, measure_risks
+from habitprint.auditing.reconstruction import Risks, measure_risks
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json, risks_to_json

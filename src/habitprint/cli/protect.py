@@ -12,8 +12,8 @@ import typer
 
 from habitprint.arguments import is_release
 from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
-from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.risks import Risks
+from habitprint.auditing.reconstruction import Risks
+from habitprint.auditing.verdict import Advice, read_advice
 from habitprint.cli.open_events import files_of
 from habitprint.cli.options import ForceOption, JsonOption, expanded, given
 from habitprint.cli.progress import ProgressBar

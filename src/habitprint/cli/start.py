@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.arguments import sha256_of
-from habitprint.auditing.advice import Advice
-from habitprint.auditing.risks import Risks, measure_risks
+from habitprint.auditing.reconstruction import Risks, measure_risks
+from habitprint.auditing.verdict import Advice
 from habitprint.cli.open_events import counted_as, on_days, open_events, period_or, to_span
 from habitprint.errors import InputError, first_few
 from habitprint.events import EventSpec

@@ -12,8 +12,7 @@ from scipy.spatial import ConvexHull
 
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
-from habitprint.auditing.people import Claims, Order
-from habitprint.auditing.place_map import PlaceMap, kilometres
+from habitprint.auditing.people import Claims, Order, PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
 from habitprint.forecasting import FanPoint, Forecast
 from habitprint.formatting import at_most, counted, number, percent
@@ -555,7 +554,7 @@ def map_picture(drawn: PlaceMap, description: str) -> Spec:
 
     Examples
     --------
-    >>> from habitprint.auditing.place_map import MappedPlace, PlaceMap
+    >>> from habitprint.auditing.people import MappedPlace, PlaceMap
     >>> town = PlaceMap((MappedPlace(46.5, 6.6, 7, 0.4),), 1000.0, 0, 0, 0)
     >>> map_picture(town, "a map")["description"]
     'a map'
@@ -593,7 +592,7 @@ def map_bar(drawn: PlaceMap) -> float:
 
     Examples
     --------
-    >>> from habitprint.auditing.place_map import MappedPlace, PlaceMap
+    >>> from habitprint.auditing.people import MappedPlace, PlaceMap
     >>> ends = tuple(MappedPlace(0.0, lon, 7, 0.4) for lon in (0.0, 0.2))
     >>> map_bar(PlaceMap(ends, None, 0, 0, 0))
     5.0

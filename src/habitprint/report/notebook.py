@@ -11,13 +11,13 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from habitprint.auditing.advice import Advice
 from habitprint.auditing.audit import Audit, Pictured
 from habitprint.auditing.compare import Comparison
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
+from habitprint.auditing.verdict import Advice
 from habitprint.checks import EventsCheck
 from habitprint.display import cut
 from habitprint.errors import InputError

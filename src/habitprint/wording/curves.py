@@ -4,12 +4,20 @@ import math
 from collections.abc import Sequence
 from datetime import date
 
-from habitprint.auditing.alternatives import Alternative, claims_among
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.candidates import group_needed
-from habitprint.auditing.curves import FEWEST_USERS, Curve, Dimension, Measure, Point, Trend, change_of, trend_of
-from habitprint.auditing.times import Linkage
-from habitprint.auditing.verdict import users_needed
+from habitprint.auditing.curves import (
+    FEWEST_USERS,
+    Curve,
+    Dimension,
+    Linkage,
+    Measure,
+    Point,
+    Trend,
+    change_of,
+    trend_of,
+)
+from habitprint.auditing.verdict import Alternative, claims_among, users_needed
 from habitprint.formatting import at_most, counted, headed, percent
 from habitprint.rates import LEVEL, Rate, wilson_interval
 from habitprint.wording.attacks import of_people

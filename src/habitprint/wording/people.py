@@ -1,9 +1,16 @@
 """People at risk: how certain matches are, and what gives one person away."""
 
-from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.explanation import Explanation, Shelter
-from habitprint.auditing.people import FEWEST_CLAIMS, AnonymitySetSize, ConfidentClaims, MarginClass, People
-from habitprint.auditing.place_map import FEWEST_PEOPLE, PlaceMap
+from habitprint.auditing.people import (
+    FEWEST_CLAIMS,
+    FEWEST_PEOPLE,
+    AnonymitySetSize,
+    Confidence,
+    ConfidentClaims,
+    MarginClass,
+    People,
+    PlaceMap,
+)
 from habitprint.formatting import at_most, counted, percent
 from habitprint.wording.attacks import rate_cells
 from habitprint.wording.page import Cell, Table, Tile, Tiles, table
@@ -18,7 +25,7 @@ def about_certainty(found: Confidence) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from habitprint.auditing.confidence import Above
+    >>> from habitprint.auditing.people import Above
     >>> from habitprint.training.calibration import Reliability
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)

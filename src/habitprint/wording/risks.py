@@ -4,9 +4,7 @@ The first is guaranteed by the number of identical rows. The other two are measu
 read about a release.
 """
 
-from habitprint.auditing.attribution import Attribution
-from habitprint.auditing.risks import Risks
-from habitprint.auditing.unmixing import Reconstruction
+from habitprint.auditing.reconstruction import Attribution, Reconstruction, Risks
 from habitprint.formatting import at_most, percent, sentence
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate

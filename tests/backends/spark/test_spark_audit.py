@@ -10,7 +10,8 @@ from test_spark_matching import on_spark
 
 import habitprint as hp
 from command_line import run
-from habitprint.auditing.backend import Sample, attack_all
+from habitprint.attacks import Scenario
+from habitprint.auditing.data import Whole, attack_all
 from habitprint.progress import silent
 
 N, N_SAMPLE = 60, 30
@@ -20,7 +21,7 @@ SPARK = ("--backend", "spark")
 
 def drawn(
     session: SparkSession, *sides: hp.Histograms, n_parts: int, sample: int, seed: int = 0, truth: object = "same-id"
-) -> Sample:
+) -> tuple[Scenario, Whole | None]:
     """Return the sample of two tables whose rows are shuffled into so many partitions."""
     frames = (
         session.createDataFrame(side.to_table().sample(fraction=1, shuffle=True, seed=n_parts).to_arrow())
@@ -53,40 +54,38 @@ def test_the_attack_on_all_is_that_of_one_machine(spark: SparkSession) -> None:
 
 @pytest.mark.nightly
 def test_the_rest_is_an_audit_of_the_sample_and_the_scope_says_so(spark: SparkSession, sampled: hp.Audit) -> None:
-    sample = drawn(spark, RELEASED, KNOWN, n_parts=1, sample=N_SAMPLE)
-    here = hp.audit((sample.scenario.released, sample.scenario.known), target=0.1, noise=False, population=N)
+    sample, whole = drawn(spark, RELEASED, KNOWN, n_parts=1, sample=N_SAMPLE)
+    here = hp.audit((sample.released, sample.known), target=0.1, noise=False, population=N)
     assert sampled.attacks == here.attacks
     assert sampled.protections == here.protections
     assert sampled.forecast == here.forecast
     assert sampled.on_all is not None
     assert (sampled.on_all.weight, sampled.on_all.rate.n) == (here.weight, N)
     scope = sampled.data.scope
-    assert (scope.n_in_file, scope.whole) == (N_SAMPLE, sample.whole)
+    assert (scope.n_in_file, scope.whole) == (N_SAMPLE, whole)
 
 
 def test_the_sample_depends_on_the_seed_and_neither_on_partitions_nor_on_the_order_of_rows(spark: SparkSession) -> None:
-    one, other = (drawn(spark, RELEASED, KNOWN, n_parts=n_parts, sample=20) for n_parts in (1, 5))
-    assert one.scenario.released.to_table().equals(other.scenario.released.to_table())
-    assert one.scenario.known.to_table().equals(other.scenario.known.to_table())
-    seeded = drawn(spark, RELEASED, KNOWN, n_parts=1, sample=20, seed=1)
-    assert set(seeded.scenario.released.users) != set(one.scenario.released.users)
-    assert one.scenario.released.to_table().equals(
-        RELEASED.select(users=one.scenario.released.users.to_list()).in_order().to_table()
-    )
+    one, other = (drawn(spark, RELEASED, KNOWN, n_parts=n_parts, sample=20)[0] for n_parts in (1, 5))
+    assert one.released.to_table().equals(other.released.to_table())
+    assert one.known.to_table().equals(other.known.to_table())
+    seeded, _ = drawn(spark, RELEASED, KNOWN, n_parts=1, sample=20, seed=1)
+    assert set(seeded.released.users) != set(one.released.users)
+    assert one.released.to_table().equals(RELEASED.select(users=one.released.users.to_list()).in_order().to_table())
 
 
 def test_people_of_one_table_only_are_drawn_like_all_others(spark: SparkSession) -> None:
     users = RELEASED.users.to_list()
     released, known = RELEASED.select(users=users[:40]), KNOWN.select(users=users[20:])
-    sample = drawn(spark, released, known, n_parts=2, sample=30)
-    assert sample.whole is not None
-    assert (sample.whole.n_in_file, sample.whole.n_released, sample.whole.n_known) == (60, 40, 40)
-    assert sample.whole.n_attacked == 20
-    people = set(sample.scenario.released.users) | set(sample.scenario.known.users)
+    sample, whole = drawn(spark, released, known, n_parts=2, sample=30)
+    assert whole is not None
+    assert (whole.n_in_file, whole.n_released, whole.n_known) == (60, 40, 40)
+    assert whole.n_attacked == 20
+    people = set(sample.released.users) | set(sample.known.users)
     assert len(people) == 30
     # Whoever is drawn is there with all that the whole tables have of him.
-    assert set(sample.scenario.released.users) == people & set(users[:40])
-    assert set(sample.scenario.known.users) == people & set(users[20:])
+    assert set(sample.released.users) == people & set(users[:40])
+    assert set(sample.known.users) == people & set(users[20:])
     n_only_released = len(people - set(users[20:]))
     assert 5 <= n_only_released <= 15  # of 20 of 60 people, 10 are to be expected
 
@@ -95,16 +94,16 @@ def test_a_truth_that_names_people_keeps_them_together(spark: SparkSession) -> N
     users = RELEASED.users.to_list()
     # Pseudonyms that are somebody else's known id: only the truth says who is who.
     truth = pl.DataFrame({"released": users[1:] + users[:1], "known": users})[: N // 2]
-    sample = drawn(spark, RELEASED, KNOWN, n_parts=2, sample=30, truth=truth)
-    assert sample.whole is not None
-    assert (sample.whole.n_in_file, sample.whole.n_attacked) == (3 * N // 2, N // 2)
+    sample, whole = drawn(spark, RELEASED, KNOWN, n_parts=2, sample=30, truth=truth)
+    assert whole is not None
+    assert (whole.n_in_file, whole.n_attacked) == (3 * N // 2, N // 2)
     pairs = set(truth.rows())
-    assert isinstance(sample.scenario.truth, pl.DataFrame)
-    assert set(sample.scenario.truth.rows()) <= pairs
+    assert isinstance(sample.truth, pl.DataFrame)
+    assert set(sample.truth.rows()) <= pairs
     for released, known in pairs:
-        is_there = (released in set(sample.scenario.released.users), known in set(sample.scenario.known.users))
+        is_there = (released in set(sample.released.users), known in set(sample.known.users))
         assert is_there in {(True, True), (False, False)}
-        assert ((released, known) in set(sample.scenario.truth.rows())) == all(is_there)
+        assert ((released, known) in set(sample.truth.rows())) == all(is_there)
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from pyspark.sql import functions as sf
 
 from habitprint.arguments import refuse_release
 from habitprint.attacks import Scenario
-from habitprint.auditing.backend import MOST_SAMPLED, Sample
-from habitprint.auditing.data import Whole
+from habitprint.auditing.data import MOST_SAMPLED, Whole
 from habitprint.backends.spark.match import SparkMatching, is_same_id, match_on_spark, truth_frame
 from habitprint.backends.spark.nodes import KEPT
 from habitprint.backends.spark.search import Plan
@@ -153,7 +152,7 @@ class Spark:
 
     def sample(
         self, released: Table, known: Table, truth: Truth = SAME_ID, seed: int = 0, progress: Progress = silent
-    ) -> Sample:
+    ) -> tuple[Scenario, Whole | None]:
         """Return the people whom an audit brings to this machine: all, or `n_sampled` of them.
 
         Examples
@@ -187,7 +186,7 @@ class Spark:
             people.unpersist()
         here, theirs = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
         named = SAME_ID if is_same_id(truth) else drawn.select("released", "known").drop_nulls()
-        return Sample(Scenario(here, theirs, named), None if is_all else whole)
+        return Scenario(here, theirs, named), None if is_all else whole
 
     def _tables(self, released: Table, known: Table, progress: Progress) -> tuple[DataFrame, DataFrame]:
         """Return both tables; those that are named are opened."""

@@ -1,4 +1,6 @@
-"""Whether a person's own row can be pieced together from what a group publishes.
+"""What is known of the risk of a protected table: row pointed at, row reconstructed, places attributed.
+
+The first is guaranteed by the number of identical rows. The other two are measured.
 
 A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
 attacker who has the file takes such sums apart in four ways:
@@ -16,10 +18,15 @@ and they hold at least half of the person's shares, or half of their places. A v
 is within the step in which values are published, so rounding alone makes no attack fail, and off by half of itself at
 most, so a coarse step proves nothing. People of whom the attacker's own table says as much without the release do not
 count: they are the base rate.
+
+A place that s of m members visited belongs to a given one with probability s/m, if nothing tells the members apart. An
+attacker who knows the habits of some of them does better. So attribution is measured beside that base rate, and never
+called guaranteed.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import dropwhile
 from typing import Literal
 
@@ -27,18 +34,22 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.attacks import Scenario
+from habitprint.display import abbreviated
 from habitprint.errors import InputError, first_few
-from habitprint.histograms import Histograms, align
+from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.matching import Matching, MatchOptions
 from habitprint.matching.match import find_matching
-from habitprint.mechanisms import Release, RoundTo, Step
+from habitprint.mechanisms import GuaranteedRisk, Release, RoundTo, Step
 from habitprint.mechanisms.exposure import apparent_totals, is_grouped
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
+from habitprint.mechanisms.release import as_release
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
+from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import WeightName, find_weight
 
 OWN = 0.8  # of the cells of a row must be a person's own
@@ -53,6 +64,13 @@ EPSILON = 0.001  # of the gain may be missing when pieces are matched
 # People are named by the weights that named most in trials; none of them needs training.
 NAMED_BY: tuple[WeightName, ...] = ("likelihood", "rarity")
 HASH_SEED = 0  # of the numbers by which equal pieces are recognised: it changes no result
+
+MOST_PEOPLE = 1_000  # about whom a place is claimed: enough for an interval of three points
+FEWEST_PEOPLE = 50
+MOST_WORK = 3e7  # entries of like people: some seconds
+MOST_VISITORS = 100  # of a place that tells who is alike
+SAMPLE_SEED = 0  # which people those are
+LEFT_OVER = 0.1  # of a value counts as unexplained though others' known habits would explain all of it
 
 UnmixingMethod = Literal["denominators", "known-places", "subtraction", "intersection"]
 
@@ -84,18 +102,31 @@ class Groups:
     step: Floats
 
     @classmethod
-    def of(cls, release: Release) -> "Groups | None":
-        """Return the groups of identical rows; None without groups, and where a later step scaled their rows."""
+    def of(cls, release: Release, places: pl.Series | None = None) -> "Groups | None":
+        """Return the groups of identical rows, over these places or their own.
+
+        None without groups, and where a later step scaled their rows.
+        """
         if not is_grouped(release) or _is_rescaled(release.steps):
             return None
-        of_row = release.histograms.share_classes
+        published, of_row = release.histograms, release.histograms.share_classes
         sizes, first = np.bincount(of_row), np.unique(of_row, return_index=True)[1]
-        published = release.histograms
         rows = Histograms(published.counts[first], published.users.gather(first), published.places)
+        made = [step.mechanism for step in release.steps if isinstance(step.mechanism, Microaggregate)]
+        units, scales = made[-1].units if made else None, sizes.astype(np.float64)
+        if units is not None and made[-1].least_members > 1:
+            # Places of few members were left out, and the row was scaled to one again: the least number of units that
+            # makes all of its values whole tells by how much.
+            n_units = apparent_totals(rows)
+            scales = np.where(n_units > 0, n_units / units, scales)
         # Values are taken as they are published, also where rounding keeps a row from adding up to one.
-        sums = sparse.csr_array(sparse.diags_array(_scales(rows, sizes, release.steps)) @ rows.counts)
+        sums = sparse.csr_array(sparse.diags_array(scales) @ rows.counts)
         sums.sort_indices()
-        return cls(sums, of_row, _published_step(sums, release.steps, sizes))
+        units = units if made else _apparent_units(sums)
+        step = np.full(len(sizes), EXACT if units is None else 1 / units + EXACT) + _rounding(release.steps) * sizes / 2
+        if places is not None:
+            sums = _move(sums, published.places, places)
+        return cls(sums, of_row, np.asarray(np.minimum(step, 1.0), np.float64))
 
     @property
     def group(self) -> Indices:
@@ -111,37 +142,14 @@ def _is_rescaled(steps: Sequence[Step]) -> bool:
     )
 
 
-def _units(steps: Sequence[Step]) -> tuple[int | None, int]:
-    """Return how many units each member contributes, None for exact shares, and how many members a place must have."""
-    made = [step.mechanism for step in steps if isinstance(step.mechanism, Microaggregate)]
-    return (made[-1].units, made[-1].least_members) if made else (None, 1)
-
-
-def _scales(rows: Histograms, sizes: Indices, steps: Sequence[Step]) -> Floats:
-    """Return what the shares of each group must be multiplied with to be the sum of its members.
-
-    That is the number of members. Where places of few members are left out, the row was scaled to one again: then the
-    least number of units that makes all of its values whole tells by how much.
-    """
-    units, least_members = _units(steps)
-    members = sizes.astype(np.float64)
-    if units is None or least_members == 1:
-        return members
-    n_units = apparent_totals(rows)
-    return np.where(n_units > 0, n_units / units, members)
-
-
-def _published_step(sums: SparseMatrix, steps: Sequence[Step], sizes: Indices) -> Floats:
-    """Return how far a sum may be off, for each group: by units, or by rounding that came after."""
-    units, has_shares = _units(steps)[0], False
-    if not any(isinstance(step.mechanism, Microaggregate) for step in steps):
-        units = _apparent_units(sums)
-    step = np.full(len(sizes), EXACT if units is None else 1 / units + EXACT)
+def _rounding(steps: Sequence[Step]) -> float:
+    """Return to which multiples shares were rounded, in all; rounding of counts, before they became shares, is none."""
+    bases, has_shares = 0.0, False
     for each in steps:
         has_shares = has_shares or each.mechanism.makes_shares
-        if isinstance(each.mechanism, RoundTo) and has_shares:  # not of counts, before they became shares
-            step = step + each.mechanism.base * sizes / 2
-    return np.asarray(np.minimum(step, 1.0), np.float64)
+        if isinstance(each.mechanism, RoundTo) and has_shares:
+            bases += each.mechanism.base
+    return bases
 
 
 def _apparent_units(sums: SparseMatrix) -> int | None:
@@ -225,6 +233,8 @@ class Scene:
 
     Parameters
     ----------
+    tables
+        What is published, the attacker's data and the truth.
     groups
         What is published.
     known
@@ -233,19 +243,13 @@ class Scene:
         The group in which the attacker looks for each known user; -1 for none.
     own
         The own shares of everybody who counts, before groups were made.
-    of_person, group_of_person
-        The row in `known` of everybody who counts, -1 where nothing is left of it; and the true group.
-    n_people
-        Of how many people every share is.
     """
 
+    tables: Scenario
     groups: Groups
     known: Histograms
     looked_in: Indices
     own: SparseMatrix
-    of_person: Indices
-    group_of_person: Indices
-    n_people: int
 
     @classmethod
     def of(cls, original: Histograms, release: Release, tables: Scenario, pointed: Matching) -> "Scene | None":
@@ -260,32 +264,32 @@ class Scene:
         pointed
             An attack on the release: it tells the group in which the attacker looks for each person.
         """
-        groups = Groups.of(release)
+        known = tables.fully_transformed.aligned[1]
+        groups = Groups.of(release, known.places)
         if groups is None:
             return None
-        released, known = align(release.histograms, tables.fully_transformed.transformed_known.in_order())
-        common = tables.common
-        people = tables.known.users.gather(common.known)
-        groups = replace(groups, sums=_move(groups.sums, release.histograms.places, known.places))
-        group_of_person = groups.of_row[common.released]
-        own = release.public(original)
+        own, common = release.public(original), tables.common
         shares = _move(own.shares, own.places, known.places)
-        candidates = _owners(own.users, people, released.users.gather(common.released))
-        rows = [_take_rows(shares, positions(ids, own.users)) for ids in candidates]
-        return cls(
-            groups=groups,
-            known=known,
-            looked_in=_look_in(pointed, known, release.histograms, groups.of_row),
-            # People's own rows are in what their groups publish; those of others are not.
-            own=max(rows, key=lambda each: float(shared_cells(each, groups.sums[group_of_person])[2].sum())),
-            of_person=positions(people, known.users),
-            group_of_person=group_of_person,
-            n_people=max(tables.n_people, 1),
-        )
+        people = tables.known.users.gather(common.known), tables.released.users.gather(common.released)
+        rows = [_take_rows(shares, positions(ids, own.users)) for ids in _owners(own.users, *people)]
+        published = groups.sums[groups.of_row[common.released]]
+        # People's own rows are in what their groups publish; those of others are not.
+        shares = max(rows, key=lambda each: float(shared_cells(each, published)[2].sum()))
+        return cls(tables, groups, known, _look_in(pointed, known, tables.released, groups.of_row), shares)
 
-    def looking_as(self, pointed: Matching, released: Histograms) -> "Scene":
+    def looking_as(self, pointed: Matching) -> "Scene":
         """Return the same, of an attacker who looks for people where another attack points."""
-        return replace(self, looked_in=_look_in(pointed, self.known, released, self.groups.of_row))
+        return replace(self, looked_in=_look_in(pointed, self.known, self.tables.released, self.groups.of_row))
+
+    @cached_property
+    def of_person(self) -> Indices:
+        """Return the row in `known` of everybody who counts, -1 where nothing is left of it."""
+        return positions(self.tables.known.users.gather(self.tables.common.known), self.known.users)
+
+    @property
+    def group_of_person(self) -> Indices:
+        """Return the true group of everybody who counts."""
+        return self.groups.of_row[self.tables.common.released]
 
     @property
     def known_of_people(self) -> SparseMatrix:
@@ -299,15 +303,17 @@ class Scene:
 
 
 def reconstruct(
-    scene: Scene, *scenes: Scene, seconds: Sequence["SecondLook"] = (), progress: Progress = silent
+    scene: Scene, also: Sequence[Matching] = (), others: Sequence[Release] = (), progress: Progress = silent
 ) -> Reconstruction:
     """Take a release apart in every way, and return what the strongest way reconstructs.
 
     Parameters
     ----------
-    scene, scenes
-        The release; further ones differ from the first only in where the attacker looks for people.
-    seconds
+    scene
+        The release.
+    also
+        Further attacks, in whose groups the attacker looks for people, too.
+    others
         Other releases of the same people.
 
     Examples
@@ -320,43 +326,42 @@ def reconstruct(
     'denominators'
     """
     pieces, group_of_piece = _split_by_denominator(scene.groups)
-    of_person = scene.of_person
+    of_person, n_people = scene.of_person, max(scene.tables.n_people, 1)
 
     def claims() -> Iterator[tuple[UnmixingMethod, SparseMatrix]]:
-        for weight in NAMED_BY if pieces.shape[0] else ():
-            named = _name_pieces(pieces, scene.known, weight, progress)
-            yield "denominators", _take_rows(pieces, np.where(of_person >= 0, named[of_person], -1))
-        for each in scene, *scenes:
+        for rows in _named(pieces, scene.known, progress):
+            yield "denominators", rows
+        for each in scene, *map(scene.looking_as, also):
             for least in SOLE_VISITOR, 0.0:
-                yield "known-places", _take_rows(_read_known_places(each, least), of_person)
-            yield "subtraction", _take_rows(_subtract_others(each), of_person)
-        for second in seconds:
-            for rows in _intersect(scene, second, progress):
-                yield "intersection", _take_rows(rows, of_person)
+                yield "known-places", _read_known_places(each, least)
+            yield "subtraction", _subtract_others(each)
+        for other in others:
+            for rows in _intersect(scene, *_second_look(scene, other, progress), progress):
+                yield "intersection", rows
 
     # What the attacker knows anyway, the release does not give away.
-    known_alone = np.logical_or(*_judge(_take_rows(scene.known.shares, of_person), scene.own, scene.tolerance))
+    known_alone = np.logical_or(*_judge(scene.known_of_people, scene.own, scene.tolerance))
     judged: list[tuple[UnmixingMethod, Booleans, Booleans]] = []
     for way, rows in claims():
-        in_shares, in_places = _judge(rows, scene.own, scene.tolerance)
+        in_shares, in_places = _judge(_take_rows(rows, of_person), scene.own, scene.tolerance)
         judged.append((way, in_shares & ~known_alone, in_places & ~known_alone))
     method, by_shares, by_places = max(judged, key=lambda each: np.count_nonzero(each[1] | each[2]))
     is_found, is_few = by_shares | by_places, np.diff(scene.own.indptr) <= FEW
 
     def rate_among(is_asked: Booleans) -> Rate | None:
         is_asked = is_asked & ~known_alone
-        return _rate(is_found[is_asked], int(np.count_nonzero(is_asked))) if is_asked.any() else None
+        return _rate(is_found[is_asked]) if is_asked.any() else None
 
     n_known_alone = int(np.count_nonzero(known_alone))
-    n = max(scene.n_people - n_known_alone, 1)
+    n = max(n_people - n_known_alone, 1)
     return Reconstruction(
         method=method,
-        rate=replace(_rate(is_found, n), by_chance=n_known_alone / scene.n_people),
+        rate=_rate(is_found, n, n_known_alone / n_people),
         by_shares=_rate(by_shares, n),
         by_places=_rate(by_places, n),
         few_places=rate_among(is_few),
         more_places=rate_among(~is_few),
-        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), scene.n_people),
+        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), n_people),
     )
 
 
@@ -369,12 +374,17 @@ def point(tables: Scenario, progress: Progress = silent) -> Matching:
     >>> point(Scenario(*hp.datasets.town(60, 20), "same-id")).size
     60
     """
-    asked = MatchOptions(weight=find_weight(NAMED_BY[0]), method="approximate", epsilon=EPSILON)
-    return find_matching(*tables.fully_transformed.aligned, asked, progress)
+    return _match(*tables.fully_transformed.aligned, NAMED_BY[0], progress)
 
 
-def _rate(is_found: Booleans, n: int) -> Rate:
-    return Rate.of_chances(is_found.astype(np.float64), n, 0.0, IntervalMethod.JOINT)
+def _match(rows: Histograms, known: Histograms, weight: WeightName, progress: Progress) -> Matching:
+    options = MatchOptions(weight=find_weight(weight), method="approximate", epsilon=EPSILON)
+    return find_matching(rows, known, options, progress)
+
+
+def _rate(is_right: Booleans | Floats, n: int | None = None, by_chance: float = 0.0) -> Rate:
+    chances = is_right.astype(np.float64)
+    return Rate.of_chances(chances, len(chances) if n is None else n, by_chance, IntervalMethod.JOINT)
 
 
 def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
@@ -411,14 +421,16 @@ def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
     return pieces[np.sort(once)], group[cells[first]][np.sort(once)]
 
 
-def _name_pieces(pieces: SparseMatrix, known: Histograms, weight: WeightName, progress: Progress) -> Indices:
-    """Return the piece that is matched to each known user; -1 for none."""
+def _named(pieces: SparseMatrix, known: Histograms, progress: Progress) -> Iterator[SparseMatrix]:
+    """Yield the piece that is matched to each known user, if any, by one weight after the other."""
+    if not pieces.shape[0]:
+        return
     rows = Histograms(pieces, pl.Series(np.arange(pieces.shape[0])), known.places)
-    asked = MatchOptions(weight=find_weight(weight), method="approximate", epsilon=EPSILON)
-    matching = find_matching(rows, known, asked, progress)
-    named = np.full(known.n_users, -1, np.int64)
-    named[positions(matching.known, known.users)] = matching.released.to_numpy()
-    return named
+    for weight in NAMED_BY:
+        matching = _match(rows, known, weight, progress)
+        named = np.full(known.n_users, -1, np.int64)
+        named[positions(matching.known, known.users)] = matching.released.to_numpy()
+        yield _take_rows(pieces, named)
 
 
 def _look_in(pointed: Matching, known: Histograms, released: Histograms, of_row: Indices) -> Indices:
@@ -475,61 +487,37 @@ def unexplained_sums(scene: Scene) -> SparseMatrix:
     return left
 
 
-@dataclass(frozen=True, eq=False)
-class SecondLook:
-    """Another release of the same people in groups, over the places of a scene, and where each known user is in it."""
-
-    groups: Groups
-    looked_in: Indices
-
-
-def second_look(scene: Scene, other: Release, tables: Scenario, progress: Progress = silent) -> SecondLook:
-    """Return another release of the same people as the attacker sees it, or raise `InputError` if it has no groups.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> released, known = hp.datasets.town(60, 20)
-    >>> one, other = (hp.microaggregate(released, k=k) for k in (5, 6))
-    >>> tables = Scenario(one.histograms, known, "same-id", one.steps)
-    >>> second_look(Scene.of(released, one, tables, point(tables)), other, tables).groups.sums.shape[0]
-    10
-    """
-    groups = Groups.of(other)
+def _second_look(scene: Scene, other: Release, progress: Progress) -> tuple[Groups, Indices]:
+    """Return the groups of another release of the same people, and in which the attacker looks for each known user."""
+    groups = Groups.of(other, scene.known.places)
     if groups is None:
         raise InputError(
             "the other release is not in groups",
             why="only releases in groups can be intersected",
             fix="pass only releases made with groups (--k), or remove this one",
         )
-    pointed = point(Scenario(other.histograms, tables.known, tables.truth, other.steps), progress)
-    return SecondLook(
-        replace(groups, sums=_move(groups.sums, other.histograms.places, scene.known.places)),
-        _look_in(pointed, scene.known, other.histograms, groups.of_row),
-    )
+    pointed = point(Scenario(other.histograms, scene.tables.known, scene.tables.truth, other.steps), progress)
+    return groups, _look_in(pointed, scene.known, other.histograms, groups.of_row)
 
 
-def _intersect(scene: Scene, second: SecondLook, progress: Progress) -> Iterator[SparseMatrix]:
+def _intersect(scene: Scene, second: Groups, again: Indices, progress: Progress) -> Iterator[SparseMatrix]:
     """Yield rows for each known user from the values that are equal in both of their groups, in two releases.
 
     Such values belong to people who are in both groups. They are claimed whole, by denominators and by known places.
     """
-    group, again = scene.looked_in, second.looked_in
+    first, group = scene.groups, scene.looked_in
     who = np.flatnonzero((group >= 0) & (again >= 0))
     both, of_user = np.unique(np.column_stack([group[who], again[who]]), axis=0, return_inverse=True)
-    row, place, one, two = shared_cells(scene.groups.sums[both[:, 0]], second.groups.sums[both[:, 1]])
-    step = scene.groups.step[both[:, 0]] + second.groups.step[both[:, 1]]
+    row, place, one, two = shared_cells(first.sums[both[:, 0]], second.sums[both[:, 1]])
+    step = first.step[both[:, 0]] + second.step[both[:, 1]]
     is_equal = np.abs(one - two) <= np.minimum(step[row], RIGHT * np.maximum(one, two) + EXACT)
     cells = one[is_equal], (row[is_equal], place[is_equal])
     equal = Groups(sparse.csr_array(cells, (len(both), scene.known.n_places)), of_user, step)
     looked_in = np.full(len(group), -1, np.int64)
     looked_in[who] = of_user.ravel()
     yield _take_rows(equal.sums, looked_in)
-    inside = replace(scene, groups=equal, looked_in=looked_in)
-    yield _read_known_places(inside, SOLE_VISITOR)
-    pieces, _ = _split_by_denominator(equal)
-    for weight in NAMED_BY if pieces.shape[0] else ():
-        yield _take_rows(pieces, _name_pieces(pieces, scene.known, weight, progress))
+    yield _read_known_places(replace(scene, groups=equal, looked_in=looked_in), SOLE_VISITOR)
+    yield from _named(_split_by_denominator(equal)[0], scene.known, progress)
 
 
 def _selection(which: Indices, n_rows: int, at: Indices | None = None, n: int | None = None) -> SparseMatrix:
@@ -604,3 +592,197 @@ def _move(rows: SparseMatrix, before: pl.Series, after: pl.Series) -> SparseMatr
     """Return rows over other places; those that are not among them are left out."""
     to = positions(before, after)
     return sparse.csr_array(rows @ _selection(to, len(after)))
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """How often the attacker is right about places of people in their groups.
+
+    Parameters
+    ----------
+    right_group
+        For how many people the attacker looks in the right group.
+    new_places
+        One claim about each of those: the likeliest place of their group that the attacker did not know of them. By
+        chance is the base rate: the share who were there, of the members of that group who are not known to visit it.
+    known_places
+        A claim about every place that the attacker knew of a person: they were there again if and only if their group
+        shows it. By chance is the better one of always claiming the same, whatever is released.
+
+    The last two are None where there is nobody to claim anything about.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> hp.measure_risks(released, hp.microaggregate(released, k=5), known).attribution.new_places.n <= 60
+    True
+    """
+
+    right_group: Rate
+    new_places: Rate | None
+    known_places: Rate | None
+
+
+def attribute(scene: Scene) -> Attribution:
+    """Claim places of people in their groups, and count how often that is right.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.attacks import Scenario
+    >>> from habitprint.auditing.reconstruction import point
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> release = hp.microaggregate(released, k=5)
+    >>> tables = Scenario(release.histograms, known, "same-id", release.steps)
+    >>> attribute(Scene.of(released, release, tables, point(tables))).known_places.n == known.counts.nnz
+    True
+    """
+    is_asked = (scene.of_person >= 0) & (scene.looked_in[scene.of_person] >= 0)
+    asked = _sample(scene, np.flatnonzero(is_asked))
+    known = scene.known.shares[scene.of_person[asked]]
+    group = scene.looked_in[scene.of_person[asked]]
+    own = sparse.csr_array(scene.own[asked] > 0)
+    shown = sparse.csr_array(scene.groups.sums[group] > 0)
+    is_right = group == scene.group_of_person[asked]
+    new, place = _best(_score_new_places(scene, known, shown, group))
+    new, place = new[is_right[new]], place[is_right[new]]
+    base = _base_rate(scene, group[new], place)
+    person, where = (np.asarray(at, np.int64) for at in known.nonzero())
+    was_again = _at(own, person, where)
+    is_claimed = _at(shown, person, where)
+    again = float(was_again.mean()) if len(person) else 0.0
+    is_claim_right = was_again == is_claimed
+    return Attribution(
+        right_group=_rate(is_right, max(len(asked), 1)),
+        new_places=_rate(_at(own, new, place), by_chance=float(base.mean())) if len(new) else None,
+        known_places=_rate(is_claim_right, by_chance=max(again, 1 - again)) if len(person) else None,
+    )
+
+
+def _sample(scene: Scene, people: Indices) -> Indices:
+    """Return the people about whom places are claimed: fewer where many people share many places."""
+    drawn = np.random.default_rng(SAMPLE_SEED).permutation(people)[:MOST_PEOPLE]
+    shares = scene.known.shares
+    n_visitors = np.bincount(shares.indices, minlength=shares.shape[1])
+    n_identical = _rare(shares[scene.of_person[drawn]], n_visitors).astype(bool) @ n_visitors
+    work = np.cumsum(n_identical * (shares.nnz / shares.shape[0]))
+    return np.sort(drawn[: max(int(np.searchsorted(work, MOST_WORK)), FEWEST_PEOPLE)])
+
+
+def _rare(known: SparseMatrix, n_visitors: Floats | Indices) -> SparseMatrix:
+    """Return known shares at rare places, the rarer the more: who shares a popular place is not alike for that."""
+    weight = np.where(n_visitors <= MOST_VISITORS, 1 / np.maximum(n_visitors, 1), 0.0)
+    rare = sparse.csr_array(known * weight)
+    rare.eliminate_zeros()
+    return rare
+
+
+def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, group: Indices) -> SparseMatrix:
+    """Return how well each place of a person's group fits them that they are not known to visit.
+
+    A place fits that is visited by people who visit what this person visits, rare places first, and whose value in the
+    group is not explained by what others are known to do.
+    """
+    everybody = sparse.csr_array((scene.known.shares > 0).astype(np.float64))
+    alike = sparse.csr_array(_rare(known, np.asarray(everybody.sum(axis=0)).ravel()) @ everybody.T)
+    fits = sparse.csr_array(alike @ everybody)
+    left = sparse.csr_array(unexplained_sums(scene) + LEFT_OVER * scene.groups.sums)[group]
+    candidates = sparse.csr_array(shown.astype(np.float64) - shown.multiply(known > 0))
+    candidates.eliminate_zeros()
+    # Where nobody alike was, what is left in the group still tells.
+    least = 1e-3 * float(fits.data.mean()) if fits.nnz else 1.0
+    return sparse.csr_array((candidates * least + candidates.multiply(fits)).multiply(left))
+
+
+def _best(scores: SparseMatrix) -> tuple[Indices, Indices]:
+    """Return the rows that have a score at all, and the column of the largest in each; of equal ones the first."""
+    scores.eliminate_zeros()
+    rows = np.flatnonzero(np.diff(scores.indptr))
+    return rows, np.asarray(scores.argmax(axis=1), np.int64).ravel()[rows]
+
+
+def _base_rate(scene: Scene, group: Indices, place: Indices) -> Floats:
+    """Return which share of the members of a group were at a place, among those who are not known to visit it."""
+    n_groups, n = scene.groups.sums.shape[0], len(scene.group_of_person)
+    members = sparse.csr_array((np.ones(n), (scene.group_of_person, np.arange(n))), (n_groups, n))
+    own, known = (sparse.csr_array((rows > 0).astype(np.float64)) for rows in (scene.own, scene.known_of_people))
+    n_known, n_known_there = (_at(sparse.csr_array(members @ each), group, place) for each in (known, known * own))
+    n_new = _at(sparse.csr_array(members @ own), group, place) - n_known_there
+    return np.asarray(n_new / np.maximum(np.bincount(scene.group_of_person, minlength=n_groups)[group] - n_known, 1))
+
+
+def _at(table: SparseMatrix, row: Indices, column: Indices) -> Floats:
+    """Return single cells of a table; of none, none (where scipy returns a matrix)."""
+    return np.asarray(table[row, column], np.float64).ravel() if len(row) else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Risks:
+    """What is known of the risk of a protected table.
+
+    Parameters
+    ----------
+    guaranteed
+        How often anybody points at the right row at most; None where something else tells identical rows apart.
+    is_grouped
+        Whether rows are published for groups.
+    reconstruction, attribution
+        What was measured of groups; None where it was not, or there are none.
+    n_draws
+        How many draws of the units were measured, of which this is the worst.
+
+    Examples
+    --------
+    >>> Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True).reconstruction is None
+    True
+    """
+
+    guaranteed: GuaranteedRisk | None
+    is_grouped: bool
+    reconstruction: Reconstruction | None = None
+    attribution: Attribution | None = None
+    n_draws: int = 1
+
+    __repr__ = abbreviated
+
+
+def measure_risks(
+    original: Histograms | AnyTable,
+    release: Release | Histograms | AnyTable,
+    known: Histograms | AnyTable,
+    truth: Truth = SAME_ID,
+    *,
+    others: Sequence[Release] = (),
+    progress: Progress = silent,
+) -> Risks:
+    """Measure the three lines about a release: row pointed at, row reconstructed, places attributed.
+
+    Parameters
+    ----------
+    original
+        The table before any protection, with the user ids of the known table, or with those of the release.
+    release
+        What is published.
+    known, truth
+        What the attacker knows, and who really is whom, as for `habitprint.evaluate`.
+    others
+        Further releases of the same people that the attacker has too, with the same user ids.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> risks = hp.measure_risks(released, hp.microaggregate(released, k=5), known)
+    >>> risks.guaranteed.average, risks.reconstruction.rate.n
+    (0.2, 60)
+    """
+    table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
+    release = as_release(release)
+    tables = Scenario(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
+    guaranteed = GuaranteedRisk.of(tables.anonymity_sets)
+    scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
+    if scene is None:
+        return Risks(guaranteed, is_grouped=is_grouped(release))
+    reconstruction = reconstruct(scene, others=others, progress=progress)
+    return Risks(guaranteed, is_grouped=True, reconstruction=reconstruction, attribution=attribute(scene))

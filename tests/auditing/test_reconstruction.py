@@ -8,13 +8,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_unmixing import exact_rows, is_theirs, pieces_of, sums_of
+from reference_reconstruction import exact_rows, is_theirs, pieces_of, sums_of
 from scipy import sparse
 
 import habitprint as hp
 from habitprint.attacks import Scenario
-from habitprint.auditing.attribution import attribute
-from habitprint.auditing.unmixing import Groups, Scene, _judge, _subtract_others, point
+from habitprint.auditing.reconstruction import Groups, Scene, _judge, _subtract_others, attribute, point
 from instances import tables
 
 

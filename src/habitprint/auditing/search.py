@@ -1,14 +1,37 @@
 """What to do next to find the cheapest protection that is enough: decisions only, from what was tried."""
 
 import math
-from collections.abc import Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
 from typing import Literal
 
-from habitprint.auditing.candidates import UNPROTECTED, Candidate
-from habitprint.auditing.goal import FAIL, OPEN, Decide, Goal, judge
-from habitprint.auditing.trials import NotTried, Trial
+from habitprint.attacks import (
+    Attack,
+    SuiteResult,
+    count_identified,
+    run_attack,
+    run_screening,
+    run_suite,
+)
+from habitprint.auditing.candidates import (
+    TRIAL_SEED,
+    UNPROTECTED,
+    Candidate,
+    list_candidates,
+    why_no_noise,
+)
+from habitprint.auditing.goal import FAIL, OPEN, ROWS, Decide, Goal, judge
+from habitprint.auditing.people import Confidence, look_closer
+from habitprint.auditing.trials import Best, NotTried, Protections, Trial, make_trial
+from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, UtilityMetric, find_cheapest, may_be_cheaper
+from habitprint.matching import Matching
+from habitprint.mechanisms import Release
+from habitprint.progress import Progress, nested, silent
+from habitprint.rates import Rate
+from habitprint.runtime.parallel import run_parallel
 
 MOST_CONFIRMED = 12
 ROUNDING = 1e-9  # of a size of groups
@@ -85,7 +108,7 @@ class Screening:
         >>> import habitprint as hp
         >>> from habitprint.attacks import Scenario, run_suite
         >>> from habitprint.auditing.candidates import micro_aggregation
-        >>> from habitprint.auditing.runner import run_trial
+        >>> from habitprint.auditing.trials import run_trial
         >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = run_suite(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
@@ -377,7 +400,7 @@ def size_between(
     >>> import habitprint as hp
     >>> from habitprint.attacks import Scenario, run_suite
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> from habitprint.auditing.runner import run_trial
+    >>> from habitprint.auditing.trials import run_trial
     >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
     >>> [size_between(*trials, (5, 20), Goal(target), "guaranteed") for target in (0.1, 0.051, 0.049)]
@@ -397,3 +420,231 @@ def size_between(
     size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
     least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
     return None if least is not None and not may_be_cheaper(least, enough) else size
+
+
+STAGE = "protections"
+Look = Callable[[Progress], tuple[Rate, Confidence | None]]
+ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
+# Draws of a random protection that is a close call. The published file is one more: it is worse than all n of them with
+# a probability of 1 / (n + 1) at most.
+N_DRAWS = 19
+MOST_DRAWN = 4_000  # people in all draws of a protection: among many, one draw is like another
+# Users for whom margins are computed where rare places are one: an exact matching can take very long.
+MOST_MERGED = 1_000
+
+
+def find_protection(
+    whole: SuiteResult,
+    part: SuiteResult,
+    coarser: Sequence[Candidate],
+    goal: Goal,
+    *,
+    look: Look | None = None,
+    noise: bool = True,
+    counts: bool = False,
+    progress: Progress = silent,
+) -> tuple[Protections, tuple[Candidate, ...]]:
+    """Return what came of protections that were tried, and these in the order of their trials.
+
+    Each is tried against the same screening attacks, to find the cheapest that reaches the goal.
+
+    More attacks can only raise the measured risk, so a candidate above the target after screening is rejected. The full
+    suite runs only on candidates that could still be the cheapest that passes.
+
+    Beside it, the cheapest that is only measured to be enough: it is selected on one half of the people, and confirmed
+    on the hold-out half.
+
+    Parameters
+    ----------
+    whole
+        The full suite on the unprotected tables.
+    part
+        The same; or, with many users, a random part of them, against an attacker who knows the same part. There they
+        are easier to tell apart, and groups cost more, than among all: all protections are screened with them, and
+        those that may be the cheapest are tried again with all users.
+    coarser
+        Ways to put places together.
+    goal
+        What must be reached.
+    look
+        What tells how sure claims about the table as it is are. It is asked last, unless the answer depends on it.
+    noise
+        Whether to try noise; it has no seed, so those trials differ from run to run.
+    counts
+        Whether counts are released; else shares.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
+    >>> found, _ = find_protection(tables, tables, [], Goal(0.2), noise=False)
+    >>> found.advised.guaranteed.is_within(0.2)
+    True
+    """
+    released, n_users = whole.scenario.released, part.scenario.released.n_users
+    candidates = list_candidates(released, coarser, goal, n_users=n_users, noise=noise, counts=counts)
+    runner = _Runner(whole, part, goal, look, progress)
+    tried, screened = Tried(goal, tuple(candidates)), dict[Candidate, Trial]()
+    not_tried: list[NotTried] = []
+    if part is not whole:
+        screened, not_tried = runner.screen(candidates)
+        tried = Tried(goal, screening=Screening.of(screened, goal))
+    while not isinstance(step := next_step(tried), Done):
+        tried = runner.take(step, tried)
+    chosen = step.measured if goal.decide == "measured" and step.guaranteed != UNPROTECTED else step.guaranteed
+    why = why_no_noise(released) if noise else "it was not asked for"
+    numbers: dict[Candidate | None, int] = {candidate: number for number, candidate in enumerate(tried.trials)}
+    protections = Protections(
+        keep=goal.keep,
+        trials=tuple(tried.trials.values()),
+        screened=tuple(screened.values()),
+        chosen=numbers.get(chosen),
+        measured=numbers.get(step.measured),
+        best=tuple(Best(keep, numbers.get(one), numbers.get(other)) for keep, (one, other) in step.best.items()),
+        not_tried=(*not_tried, *tried.refused.values(), *(() if why is None else (NotTried("noise", why),))),
+        n_tried=len(tried.trials.keys() | screened.keys()) - 1,
+        n_users=part.scenario.n_people,
+        n_users_in_all=whole.scenario.n_people,
+    )
+    return protections, tuple(tried.trials)
+
+
+@dataclass(frozen=True, eq=False)
+class _Screened:
+    """A protection on which screening attacks were run.
+
+    Parameters
+    ----------
+    release, made
+        What the full suite starts from: the release, whose tables are aligned anew, and the matchings that were made.
+        None where it is out already: releases take memory.
+    """
+
+    trial: Trial
+    release: Release | None = None
+    made: tuple[tuple[Attack, Matching], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    """Do what the planner says. Jobs that run at the same time only return what they find.
+
+    The most confident claims take long to find, so they are those about a sample of the users. Among fewer people
+    claims are rather more confident.
+    """
+
+    whole: SuiteResult
+    part: SuiteResult
+    goal: Goal
+    look: Look | None
+    progress: Progress
+    screened: dict[Candidate, _Screened] = field(default_factory=dict)  # on all users, where the full suite may follow
+
+    def screen(self, candidates: Sequence[Candidate]) -> tuple[dict[Candidate, Trial], list[NotTried]]:
+        """Try all on a part of the users, and return what came of it.
+
+        Of groups the largest come first: what is weaker than two that are not enough is left out.
+        """
+        chains: dict[object, list[Candidate]] = {}
+        for each in candidates:
+            chains.setdefault(each.family if each.is_cheaper_among_more else each, []).append(each)
+        strong_first = [sorted(chain, key=lambda each: -(each.parameter or 0)) for chain in chains.values()]
+        found = self._try(self.part, strong_first)
+        screened = {each: one.trial for each in candidates if isinstance(one := found.get(each), _Screened)}
+        return screened, [each for each in found.values() if isinstance(each, NotTried)]
+
+    def take(self, step: Try | Deepen, tried: Tried) -> Tried:
+        """Take a step, and return what was tried with what it found."""
+        if isinstance(step, Try):
+            found = self._try(self.whole, [[each] for each in step.candidates])
+            refused = {each: outcome for each, outcome in found.items() if isinstance(outcome, NotTried)}
+            screened = {each: outcome for each, outcome in found.items() if isinstance(outcome, _Screened)}
+            self.screened.update(screened)
+            trials = {each: outcome.trial for each, outcome in screened.items()}
+            return replace(tried, trials={**tried.trials, **trials}, refused={**tried.refused, **refused})
+        candidate = step.candidate
+        inner = nested(self.progress, STAGE, 0, 1, f"{step.further}: {candidate.label}")
+        if step.further == "full suite":
+            trial = self._attack_further(candidate, inner)
+            return replace(tried, trials={**tried.trials, candidate: trial})
+        rule, look = self.goal, self._look_closer(candidate, inner)
+        if candidate == UNPROTECTED:
+            rule = rule.of_original(is_protected=bool(self.whole.scenario.steps))
+        trial = tried.trials[candidate].looked_at(look, rule)
+        return replace(tried, trials={**tried.trials, candidate: trial}, looked_at=tried.looked_at | {candidate})
+
+    def _try(self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, _Screened | NotTried]:
+        """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
+        n_before = list(accumulate(map(len, chains), initial=0))
+
+        def try_chain(n_done: int, chain: Sequence[Candidate], progress: Progress) -> list[_Screened | NotTried]:
+            outcomes: list[_Screened | NotTried] = []
+            n_refuted = 0
+            for done, candidate in enumerate(chain, n_done):
+                try:
+                    found = self._try_one(base, candidate, nested(progress, STAGE, done, n_before[-1], candidate.label))
+                except InputError as error:
+                    outcomes.append(NotTried(candidate.label, error.what))
+                    continue
+                outcomes.append(found)
+                n_refuted += found.release is None
+                if n_refuted == ENOUGH_REFUTED:
+                    break
+            if weaker := chain[len(outcomes) :]:
+                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.scenario.n_people:,} of the people"
+                outcomes.append(NotTried(", ".join(each.label for each in weaker), why))
+            return outcomes
+
+        jobs = [partial(try_chain, done, chain) for done, chain in zip(n_before, chains, strict=False)]
+        found = zip(chains, run_parallel(jobs, self.progress), strict=True)
+        return {each: outcome for chain, outcomes in found for each, outcome in zip(chain, outcomes, strict=False)}
+
+    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> _Screened:
+        """Protect, and run the screening attacks; unprotected, all attacks were made before."""
+        goal, tables = self.goal, base.scenario
+        release, protected = tables.protected_by(candidate.mechanism, progress)
+        if candidate == UNPROTECTED:
+            return _Screened(make_trial(tables, candidate, release, base, goal), release)
+        # With many users time matters: what is above the target is out, however far.
+        limit = None if self.part is self.whole else goal.target
+        attacked = run_screening(protected, base.screening, limit=limit, seed=goal.seed, progress=progress)
+        trial = make_trial(tables, candidate, release, attacked, goal)
+        if judge(Goal(goal.target), trial.evidence(), "measured") is FAIL:
+            return _Screened(trial)
+        return _Screened(trial, release, tuple((each.attack, each.matching) for each in attacked.results))
+
+    def _attack_further(self, candidate: Candidate, progress: Progress) -> Trial:
+        """Make all attacks that were not made yet."""
+        base, start = self.whole, self.screened.pop(candidate)
+        assert start.release is not None  # noqa: S101  (the planner asks of nothing that is out)
+        scenario = base.scenario.with_release(start.release)
+        made = [count_identified(scenario.fully_transformed, *each) for each in start.made]
+        further = run_suite(scenario, base.suite_for_protected, made=made, seed=self.goal.seed, progress=progress)
+        trial = make_trial(base.scenario, candidate, start.release, further, self.goal)
+        return self._draw_again(candidate, trial, further, progress)
+
+    def _draw_again(self, candidate: Candidate, trial: Trial, attacked: SuiteResult, progress: Progress) -> Trial:
+        """Return the worst of several draws where another one might miss the target, by the strongest attack."""
+        if not (candidate.is_drawn and trial.is_close_to(self.goal.target)):
+            return trial
+        tables, goal = self.whole.scenario, self.goal
+        attack = replace(max(attacked.results, key=lambda each: each.rate.high).attack, is_cross_fitted=False)
+        for seed in range(TRIAL_SEED + 1, TRIAL_SEED + min(N_DRAWS, MOST_DRAWN // tables.n_people)):
+            if judge(goal, trial.evidence(), "measured", ROWS) is FAIL:
+                break
+            release, protected = tables.protected_by(candidate.drawn(seed), progress)
+            again = run_screening(protected, [attack], seed=goal.seed, progress=progress)
+            trial = trial.or_worse(make_trial(tables, candidate, release, again, goal, is_drawn_again=True))
+        evidence = trial.evidence(trial.risk.high, is_looked_at=False)
+        return replace(trial, passes=judge(goal, evidence).passes)
+
+    def _look_closer(self, candidate: Candidate, progress: Progress) -> tuple[Rate, Confidence | None] | None:
+        """Return how sure claims are; None if that would take too long."""
+        if candidate == UNPROTECTED:
+            return None if self.look is None else self.look(progress)
+        tables = self.part.scenario
+        if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
+            return None
+        copied = tables.protected_by(candidate.mechanism, progress)[1].fully_transformed
+        joint = run_attack(copied, Attack(self.part.joint_weights[0]), seed=self.goal.seed, progress=progress)
+        return look_closer(joint, progress)
