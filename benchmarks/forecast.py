@@ -23,7 +23,7 @@ from habitprint.auditing.curves import users_curve
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.rivals import Impostors, count_impostors
 from habitprint.rates import IntervalMethod
-from habitprint.wording.forecast import about_forecast
+from habitprint.wording.risk import about_forecast
 
 FEWEST = 10  # people in a part
 SMALLEST = 3  # a sample is at least an eighth of the people: 2 to the power -3

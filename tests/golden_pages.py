@@ -6,11 +6,9 @@ from pathlib import Path
 
 import habitprint as hp
 from habitprint.cli.say import Screen
-from habitprint.report.html import render_page
-from habitprint.report.markdown import to_markdown
-from habitprint.wording.page import Page
-from habitprint.wording.record import build_record
-from habitprint.wording.texts import INTERNAL
+from habitprint.report.render import render_page, to_markdown
+from habitprint.wording.blocks import Page, fixed_text
+from habitprint.wording.pages import build_record
 from habitprint.wording.verdict import first_screen
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -19,7 +17,7 @@ GOLDEN = Path(__file__).with_name("golden")
 def pages() -> dict[str, str]:
     """Return the text of each golden page by its file: first screen as HTML and in a terminal, record as Markdown."""
     found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    first = Page(INTERNAL, "Re-identification audit", found.run.source, first_screen(found))
+    first = Page(fixed_text("internal"), "Re-identification audit", found.run.source, first_screen(found))
     body = re.sub(r"<style>.*?</style>", "<style>…</style>", render_page(first), flags=re.DOTALL)
     screen = Screen()
     screen.file, screen.width = io.StringIO(), 80

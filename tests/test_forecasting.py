@@ -12,7 +12,7 @@ from scipy.special import logit
 import habitprint as hp
 from habitprint.forecasting import Law, Measured, Scaling
 from habitprint.rates import IntervalMethod
-from habitprint.wording.forecast import about_forecast, about_needed
+from habitprint.wording.risk import about_forecast, about_needed
 
 SIZES = (31, 62, 125, 250, 500, 1000)
 LAWS = [Law(0.3, 20.0, 0.1), Law(0.5, 300.0), Law(2.0, 900.0), Law(0.1, 5.0, 0.3)]

@@ -85,15 +85,16 @@ def rounded_up(rate: float) -> float:
     return math.ceil(1000 * rate - 1e-9) / 1000
 
 
-def counted(n: int, thing: str, things: str | None = None) -> str:
+def counted(n: int, thing: str) -> str:
     """Return how many things there are, in words that fit one as well as many.
 
     Examples
     --------
-    >>> counted(1, "user"), counted(1200, "user"), counted(2, "person", "people")
+    >>> counted(1, "user"), counted(1200, "user"), counted(2, "person")
     ('1 user', '1,200 users', '2 people')
     """
-    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+    many = "people" if thing == "person" else thing + "s"
+    return f"{n:,} {thing if n == 1 else many}"
 
 
 def in_column(rate: float) -> str:

@@ -16,7 +16,7 @@ from habitprint.forecasting import Forecast, SizedRate
 from habitprint.io.files import Output, check_target, write_all
 from habitprint.matching import MatchingPath
 from habitprint.rates import Rate
-from habitprint.wording.forecast import about_forecast, about_needed
+from habitprint.wording.risk import about_forecast, about_needed
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",

@@ -27,8 +27,8 @@ from habitprint.auditing.trials import Protections, Trial, run_trial
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE
-from habitprint.wording.forecast import about_forecast
 from habitprint.wording.protections import about_protections, measured_on
+from habitprint.wording.risk import about_forecast
 from habitprint.wording.verdict import details, recommendation
 
 pytestmark = pytest.mark.slow

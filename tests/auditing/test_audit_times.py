@@ -14,8 +14,7 @@ from habitprint.auditing.curves import Curve, Dimension, Point, Times, Trend, du
 from habitprint.auditing.data import Prepared, prepare_events
 from habitprint.periods import Period
 from habitprint.rates import Rate
-from habitprint.wording.attacks import if_more_is_known
-from habitprint.wording.curves import MEANINGS, TOO_SHORT, about_curve, about_linkage
+from habitprint.wording.risk import MEANINGS, TOO_SHORT, about_curve, about_linkage, if_more_is_known
 
 pytestmark = pytest.mark.slow
 

@@ -17,13 +17,13 @@ from habitprint.auditing.verdict import reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress
 from habitprint.rates import Rate
-from habitprint.report.markdown import to_markdown
-from habitprint.wording.attacks import among_more, on_all_people
-from habitprint.wording.curves import about_alternative
+from habitprint.report.render import to_markdown
+from habitprint.wording.blocks import sentences
 from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
-from habitprint.wording.page import sentences
-from habitprint.wording.record import build_record
+from habitprint.wording.pages import build_record
+from habitprint.wording.protections import about_alternative
+from habitprint.wording.risk import among_more, on_all_people
 from habitprint.wording.verdict import UNSEEN, first_screen, headline
 from outline import Outline, text_of
 

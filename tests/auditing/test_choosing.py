@@ -22,11 +22,10 @@ from habitprint.auditing.trials import BELOW_LINE, Protections, run_trial
 from habitprint.auditing.verdict import Alternative, find_alternatives, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest
-from habitprint.report.sections import protections_section
-from habitprint.wording.curves import about_alternative
-from habitprint.wording.page import sentences
-from habitprint.wording.protections import about_costs
-from habitprint.wording.record import build_record
+from habitprint.wording.blocks import sentences
+from habitprint.wording.pages import build_record
+from habitprint.wording.protections import about_all, about_alternative
+from habitprint.wording.releases import about_costs
 from habitprint.wording.verdict import first_screen
 
 UTILITY_METRICS: tuple[UtilityMetric, ...] = get_args(UtilityMetric)
@@ -235,7 +234,7 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
         loss = SCALES[keep].of(losses)
         assert loss is not None
         assert percent(round(loss, 2 if keep == "patterns" else 3)) in about_costs(losses) or round(loss, 3) == 0
-    for text in (answer(found), str(build_record(found)), str(protections_section(found))):
+    for text in (answer(found), str(build_record(found)), str(about_all(found))):
         assert cost in text
 
 

@@ -15,11 +15,11 @@ from habitprint.attacks import Outcome
 from habitprint.auditing.compare import Aspect
 from habitprint.periods import Span
 from habitprint.rates import Difference
-from habitprint.report.compare import build_comparison
-from habitprint.report.html import render_page
-from habitprint.wording.attacks import if_more_is_known
-from habitprint.wording.compare import about_unlike, differences, how_to_read, warnings
+from habitprint.report.charts import comparison_figure
+from habitprint.report.render import render_page
+from habitprint.wording.compare import about_unlike, build_comparison, differences, how_to_read, warnings
 from habitprint.wording.data import about_scope
+from habitprint.wording.risk import if_more_is_known
 from habitprint.wording.verdict import cautions
 from outline import Outline
 
@@ -170,7 +170,7 @@ def test_an_attacker_who_knows_all_other_time_stands_beside_where_they_re_identi
 @pytest.mark.slow
 def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) -> None:
     compared = hp.compare([found, with_target(0.3)(with_share(found, 3))], ["before", HOSTILE])
-    page = render_page(build_comparison(compared))
+    page = render_page(build_comparison(compared, comparison_figure(compared)))
     text = Outline(page).text
     for words in (
         *differences(compared),

@@ -13,7 +13,7 @@ from habitprint.auditing.people import FEWEST_CONFIDENT, assess_people, look_clo
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.training.calibration import Reliability
 from habitprint.wording.people import about_certainty
-from habitprint.wording.risks import rows_reconstructed
+from habitprint.wording.releases import rows_reconstructed
 from habitprint.wording.verdict import about_each_person, details
 
 TOWN = hp.datasets.town(120, 20, seed=3)

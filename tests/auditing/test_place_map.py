@@ -11,7 +11,7 @@ import habitprint as hp
 from command_line import run
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.people import FEWEST_PEOPLE, draw_map, read_positions
-from habitprint.report.charts import map_picture
+from habitprint.report.charts import map_figure
 
 
 def attempt(n_users: int = 40, n_places: int = 12) -> AttackResult:
@@ -92,7 +92,9 @@ def test_a_map_is_as_high_as_wide_and_holds_every_place() -> None:
     joint = attempt()
     found = draw_map(joint, somewhere(joint), None)
     assert found is not None
-    spec = map_picture(found, "a map")
+    figure = map_figure(found)
+    assert figure is not None
+    spec = figure.pictures[0].spec
     projections = [spec.get("projection"), *(layer.get("projection") for layer in spec["layer"])]
     assert {"type": "identity", "reflectY": True} in projections
     assert max(len(rows) for rows in spec["datasets"].values()) == len(found.places)

@@ -13,10 +13,9 @@ from command_line import run
 from habitprint.cli.table_options import TableOptions
 from habitprint.io.tables import write_table
 from habitprint.mechanisms.files import owner_file, sidecar
-from habitprint.report.html import render_page
-from habitprint.wording.data import about_losses
-from habitprint.wording.protections import about_costs
-from habitprint.wording.record import build_record
+from habitprint.report.render import render_page
+from habitprint.wording.pages import build_record
+from habitprint.wording.releases import about_costs, about_losses
 from habitprint.wording.verdict import details
 from outline import Outline, text_of
 

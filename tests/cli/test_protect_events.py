@@ -14,7 +14,7 @@ from audits import audit_of_town
 from command_line import run
 from habitprint.auditing.data import Scope
 from habitprint.periods import Span
-from habitprint.wording.data import about_losses
+from habitprint.wording.releases import about_losses
 
 WEEKS = date(2012, 4, 9), date(2012, 4, 15), date(2012, 4, 16), date(2012, 4, 22)
 SCOPE = Scope(60, 57, 57, 55, Span.between(*WEEKS[:2]), Span.between(*WEEKS[2:]), 1.0)

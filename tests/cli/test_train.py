@@ -9,7 +9,7 @@ import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.wording.attacks import chosen_in_training
+from habitprint.wording.risk import chosen_in_training
 
 
 @dataclass(frozen=True)

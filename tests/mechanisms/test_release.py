@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.mechanisms.guarantees import AnyGuarantee
-from habitprint.wording.risks import bound_in_short
+from habitprint.wording.releases import bound_in_short
 from instances import tables
 
 NOISE = {

@@ -16,8 +16,8 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
-from habitprint.report.html import render_page
-from habitprint.wording.record import build_record
+from habitprint.report.render import render_page
+from habitprint.wording.pages import build_record
 
 pytestmark = pytest.mark.slow
 

@@ -10,13 +10,12 @@ import habitprint as hp
 from audits import NAMES, Canonical, audit_of_town, read_canonical
 from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
-from habitprint.report.html import render_page
-from habitprint.report.markdown import to_markdown
-from habitprint.wording.attacks import if_more_is_known
+from habitprint.report.render import render_page, to_markdown
 from habitprint.wording.data import about_scope
 from habitprint.wording.findings import what_of, words_of
-from habitprint.wording.record import build_record
-from habitprint.wording.risks import risk_lines
+from habitprint.wording.pages import build_record
+from habitprint.wording.releases import risk_lines
+from habitprint.wording.risk import if_more_is_known
 from habitprint.wording.verdict import cautions, headline
 from outline import Outline, text_of
 from vocabulary import REPLACED

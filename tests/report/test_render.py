@@ -18,13 +18,12 @@ from habitprint.auditing.goal import Goal
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Reason, reach_verdict
 from habitprint.losses import SCALES
-from habitprint.report.compare import build_comparison
-from habitprint.report.html import render_page
-from habitprint.report.markdown import to_markdown
-from habitprint.report.sections import build_page, protections_section
-from habitprint.wording.curves import about_alternative
-from habitprint.wording.page import Block, Caution, Figure, Heading, Headline, Table, Tiles, sentences
-from habitprint.wording.record import build_record
+from habitprint.report.charts import comparison_figure, figures_of
+from habitprint.report.render import render_page, to_markdown
+from habitprint.wording.blocks import Block, Caution, Figure, Heading, Headline, Table, Tiles, sentences
+from habitprint.wording.compare import build_comparison
+from habitprint.wording.pages import build_page, build_record
+from habitprint.wording.protections import about_all, about_alternative
 from habitprint.wording.releases import about_guarantee
 from habitprint.wording.verdict import headline
 from outline import Outline, text_of
@@ -108,7 +107,7 @@ def test_no_sign_that_a_terminal_obeys_is_in_a_page_a_record_or_the_facts(found:
     told = replace(found, run=replace(found.run, source="a\x1b[2J\u202eb\x9b", command="habitprint \x1b[2J"))
     compared = hp.compare([told, found], ["a\x1b[2J", "b\u202e"])
     texts = [hp.render_report(told), render_page(build_record(told)), to_markdown(build_record(told)), told.to_text()]
-    for text in (*texts, render_page(build_comparison(compared)), compared.to_text()):
+    for text in (*texts, render_page(build_comparison(compared, comparison_figure(compared))), compared.to_text()):
         assert {letter for letter in text if unicodedata.category(letter) in {"Cc", "Cf", "Zl"}} <= set("\n\t")
     assert hp.Audit.from_json(told.to_json()).run.source == told.run.source
 
@@ -219,7 +218,7 @@ def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit)
 def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None:
     shown = next(
         block
-        for block in protections_section(found).blocks
+        for block in about_all(found)
         if isinstance(block, Table) and block.caption.startswith("Protections tested")
     )
     heads = [column.label for column in shown.columns]
@@ -238,7 +237,7 @@ def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None
 def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp.Audit) -> None:
     shown = next(
         block
-        for block in protections_section(found).blocks
+        for block in about_all(found)
         if isinstance(block, Table) and block.caption == "Best protection for each utility metric"
     )
     assert [row.is_marked for row in shown.rows] == [keep == found.options.keep for keep in SCALES]
@@ -342,7 +341,8 @@ def words_of(blocks: tuple[Block, ...]) -> int:
 def test_a_first_screen_has_a_short_headline_at_most_eighty_words_and_one_picture(
     name: Canonical, folder_of_audits: Path
 ) -> None:
-    page = build_page(read_canonical(name, folder_of_audits))
+    found = read_canonical(name, folder_of_audits)
+    page = build_page(found, figures_of(found))
     first, *rest = page.blocks
     assert isinstance(first, Headline)
     assert len(first.text.split()) <= 12
@@ -353,7 +353,7 @@ def test_a_first_screen_has_a_short_headline_at_most_eighty_words_and_one_pictur
 
 
 def test_every_heading_is_a_question_or_names_a_protection(found: hp.Audit) -> None:
-    sections = build_page(found).sections
+    sections = build_page(found, figures_of(found)).sections
     inner = [block.text for section in sections for block in section.blocks if isinstance(block, Heading)]
     assert all(section.heading.endswith("?") for section in sections)
     assert {text for text in inner if not text.endswith("?")} == {

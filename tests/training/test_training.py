@@ -9,7 +9,7 @@ import pytest
 import habitprint as hp
 from habitprint.training import train_weight
 from habitprint.weighing.definitions import Term
-from habitprint.wording.attacks import about_evidence
+from habitprint.wording.risk import about_evidence
 from instances import shuffled
 
 

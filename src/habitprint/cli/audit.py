@@ -57,13 +57,12 @@ from habitprint.mechanisms.files import read_sidecar
 from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
-from habitprint.wording.attacks import about_training, among_more, on_all_people
-from habitprint.wording.curves import about_alternative
+from habitprint.wording.blocks import Block, Bullets, Command, Heading, Table, Text, table
 from habitprint.wording.data import about_scope
-from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
-from habitprint.wording.page import Block, Bullets, Command, Heading, Table, Text, table
-from habitprint.wording.protections import best_table, short_table
+from habitprint.wording.pages import report_json
+from habitprint.wording.protections import about_alternative, best_table, short_table
+from habitprint.wording.risk import about_training, among_more, on_all_people
 from habitprint.wording.verdict import about_gate, details, first_screen
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from habitprint.mechanisms import Release, check_guarantees, guaranteed_risk, re
 from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, sidecar, tells_the_same
 from habitprint.truth import SAME_ID
-from habitprint.wording.releases import about_check, about_guarantee, about_stranger
-from habitprint.wording.risks import POINTED, risk_lines
+from habitprint.wording.releases import POINTED, about_check, about_guarantee, about_stranger, risk_lines
 
 CHANGED = "nothing is guaranteed: the file was changed, and a change may tell rows apart"
 ANSWERS = {True: "holds", False: "BROKEN", None: "cannot be checked"}

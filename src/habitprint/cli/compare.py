@@ -27,7 +27,7 @@ from habitprint.wording.compare import (
     which_pass,
 )
 from habitprint.wording.data import about_scope
-from habitprint.wording.protections import about_costs
+from habitprint.wording.releases import about_costs
 
 ROWS: dict[str, Callable[[Compared], str]] = {
     "re-identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",

@@ -26,7 +26,7 @@ from habitprint.histograms import TableSpec
 from habitprint.io.files import write_all
 from habitprint.matching.rivals import Impostors, count_impostors
 from habitprint.progress import Progress
-from habitprint.wording.forecast import about_forecast, about_law, about_needed, tell_forecast
+from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
 
 NOT_PROTECTED = "among more people, a protection would form other groups and other noise"
 

@@ -50,20 +50,20 @@ from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import Span
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
-from habitprint.wording.data import about_totals
 from habitprint.wording.findings import words_of
-from habitprint.wording.protections import about_costs
 from habitprint.wording.releases import (
     NoteCode,
     about_check,
+    about_costs,
     about_guarantee,
     about_mechanism,
     about_note,
     about_step,
+    about_totals,
     loss_lines,
+    risk_lines,
     tell_release,
 )
-from habitprint.wording.risks import risk_lines
 
 UserIds = Literal["fresh", "original", "earlier"]
 GROUPS, NOISE, IDS = "Protections: groups (--k)", "Protections: noise (--epsilon)", "User ids"
@@ -430,7 +430,7 @@ def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force
 def _lines(done: Protected, *, verbose: bool) -> list[tuple[str, str]]:
     """Return the answer as lines with names: the release, what was done, the risks, and the cost."""
     start, losses, steps = done.start, done.losses, done.release.steps
-    size = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'person', 'people')}"
+    size = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'person')}"
     lines = [("release", f"{size}, {done.n_places:,} of {counted(start.against.n_places, 'place')}")]
     if done.span is not None:
         lines.append(("events of", done.span.words))
@@ -445,7 +445,7 @@ def _lines(done: Protected, *, verbose: bool) -> list[tuple[str, str]]:
     lines += risk_lines(done.risks) if done.checks else [("guarantee", "none"), *risk_lines(done.risks)]
     if done.attacked is not None:
         rate = done.attacked.rate
-        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person', 'people')} re-identified"
+        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} re-identified"
         lines.append(("measured risk", f"{people}: {rate.words}, by the attack {done.attacked.name}"))
     if done.advice is not None:
         lines.append(("advice", f"{done.advice.label}, for a target of {percent(done.advice.target)}"))

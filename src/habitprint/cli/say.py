@@ -17,9 +17,7 @@ from habitprint.evaluation import Evaluation
 from habitprint.formatting import counted, number, printable, printable_json
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
-from habitprint.wording.attacks import about_guesses, about_proof
-from habitprint.wording.findings import words_of
-from habitprint.wording.page import (
+from habitprint.wording.blocks import (
     Block,
     Bullets,
     Card,
@@ -32,6 +30,8 @@ from habitprint.wording.page import (
     Text,
     Tiles,
 )
+from habitprint.wording.findings import words_of
+from habitprint.wording.risk import about_guesses, about_proof
 
 if TYPE_CHECKING:
     from habitprint.backends.spark import SparkMatching

@@ -28,8 +28,8 @@ from habitprint.progress import Progress, silent
 from habitprint.training import Training, train
 from habitprint.truth import SAME_ID, common_users
 from habitprint.weighing import WEIGHTS, Weight, read_weight
-from habitprint.wording.attacks import chosen_in_training
 from habitprint.wording.releases import about_mechanism
+from habitprint.wording.risk import chosen_in_training
 
 PAPERS, AUTO = "jensen-shannon", "auto"
 NOTHING_TO_TRAIN_ON = (

@@ -15,7 +15,7 @@ from habitprint.histograms import TableSpec
 from habitprint.io.files import check_target
 from habitprint.training import train as train_tables
 from habitprint.weighing import write_weight
-from habitprint.wording.attacks import about_evidence, chosen_in_training
+from habitprint.wording.risk import about_evidence, chosen_in_training
 
 N_SHOWN = 8  # attacks on the screen
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.", rich_help_panel=ATTACKER)]

@@ -4,7 +4,7 @@ import base64
 import math
 import re
 import textwrap
-from functools import cache, singledispatch
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -24,49 +24,28 @@ from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.forecasting import Forecast
-from habitprint.formatting import counted, in_column, moment, number, percent, sentence
+from habitprint.formatting import counted, headed, in_column, moment, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
-from habitprint.report.charts import CONFIG, Spec, common_end, curve_picture, explanation_pictures
-from habitprint.report.compare import comparison_figure
-from habitprint.report.html import asset, render_card
-from habitprint.report.sections import claims_figure, figure_of_audit, protections_figure
+from habitprint.report import charts
+from habitprint.report.render import asset, render_card
 from habitprint.training import Training
 from habitprint.training.calibration import LikelyPairs
-from habitprint.wording.attacks import about_evidence, about_guesses, about_proof, among_more, on_all_people
-from habitprint.wording.compare import differences, which_pass
-from habitprint.wording.curves import TITLES, about_curve
-from habitprint.wording.data import about_scope, loss_terms
+from habitprint.wording import compare, people, protections, releases, risk
+from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
+from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
-from habitprint.wording.forecast import about_forecast, about_law, about_needed
-from habitprint.wording.page import (
-    Block,
-    Card,
-    Caution,
-    Cell,
-    Figure,
-    Headline,
-    Picture,
-    Table,
-    Terms,
-    Text,
-    table,
-    terms,
-)
-from habitprint.wording.people import about_certainty, about_person, about_shelter
-from habitprint.wording.protections import on_whom
-from habitprint.wording.releases import about_check, about_guarantee, about_step
-from habitprint.wording.risks import bound_in_short, tell_bound
 from habitprint.wording.verdict import first_screen
 
 N_ROWS = 5  # that are shown of a table
 LONGEST = 60  # letters of a cell
 LINE = 90  # letters of a line below a title
 WIDTH = 520  # pixels of a picture that is not in the report
+HOLDS = {True: "holds", False: "does not hold", None: "cannot be checked on the data"}
 
 
 def to_html(value: object) -> str:
@@ -81,8 +60,7 @@ def to_html(value: object) -> str:
     return render_card(card_of(value), as_image)
 
 
-@singledispatch
-def card_of(value: object) -> Card:
+def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (one case for each kind)
     """Return the card that a notebook shows of a value.
 
     Examples
@@ -91,203 +69,161 @@ def card_of(value: object) -> Card:
     >>> card_of(hp.match(*hp.datasets.illustration())).blocks[0].items[0]
     Term(name='Pairs', meaning='4', is_literal=False)
     """
-    return Card(type(value).__name__, (Text(repr(value)),))
+    match value:
+        case Histograms():
+            cells, total = f"{value.to_frame().height:,}", number(math.fsum(value.totals))
+            facts = terms(("Counts above zero", cells), ("In all", total))
+            return _card("Histograms", Text(_size(value)), facts, _rows(value.to_frame()))
+        case Events():
+            facts = terms(("Columns", ", ".join(value.columns)), ("Time zone of days", value.time_zone))
+            note = "The first valid rows. The others are read when something is computed."
+            return _card("Events", Text(value.source), facts, _rows(value.usable.head(N_ROWS).collect()), Text(note))
+        case EventsCheck():
+            facts = terms(
+                ("Rows", f"{value.n_rows:,}, of which {value.n_used:,} are valid"),
+                *((f"Invalid: {reason}", f"{n:,}") for reason, n in value.unused.items()),
+                ("Users", f"{value.n_users:,}"),
+                ("Places", "" if value.n_places is None else f"{value.n_places:,}"),
+                ("From, to", f"{moment(value.first)} to {moment(value.last)} ({value.time_zone})"),
+                ("Repeated rows", f"{value.n_repeats:,}"),
+                ("Users who share their history", f"{value.shared.n_users:,}"),
+            )
+            grave = (Caution(words_of(found)) for found in value.findings if found.is_grave)
+            return _card("Events, checked", Text(value.source), facts, *grave)
+        case Split():
+            facts = terms(
+                ("Released", f"{value.released_span.words}: {counted(value.released.n_users, 'user')}"),
+                ("Known", f"{value.known_span.words}: {counted(value.known.n_users, 'user')}"),
+                ("In both", counted(value.n_common, "user")),
+            )
+            uses = [*value.to_frame().iter_rows(), ("all rows", value.n_rows)]
+            shown = [[use, Cell(f"{n:,}", n), Cell(in_column(n / max(value.n_rows, 1)), n)] for use, n in uses]
+            return _card("Split", Text(value.source), facts, table("", ["rows by use", "rows", "share"], shown))
+        case Matching():
+            facts = terms(
+                ("Pairs", f"{value.size:,}{risk.about_guesses(value.n_guesses)}"),
+                ("Users", f"{value.n_released:,} released, {value.n_known:,} known"),
+                ("Method", f"{value.method}, by {value.weight_name}"),
+                ("Total weight", f"{value.total_weight:.6g}"),
+                ("Proof", risk.about_proof(value.gap, value.bound, value.size)),
+            )
+            return _card("Matching", facts, _rows(value.to_frame()))
+        case MatchingPath():
+            facts = terms(
+                ("Sizes", f"1 to {len(value.sizes):,}"),
+                ("Users", f"{value.released.n_users:,} released, {value.known.n_users:,} known"),
+                ("Weight", value.weight.name),
+            )
+            return _card("The best matching of every size", facts, figure_of(value), _rows(value.to_frame()))
+        case LikelyPairs():
+            return _card("Likely pairs", Text(value.words), _rows(value.to_frame()))
+        case Evaluation():
+            facts = terms(
+                ("Correct", f"{number(value.expected_correct)} of {counted(value.size, 'pair')}"),
+                ("Users on both sides", f"{value.n_common:,}"),
+                ("Guesses", f"{value.n_guesses:,}"),
+            )
+            return _card("Evaluation", facts, _rows(value.to_frame()))
+        case Release():
+            return _card("Release", Text(_size(value.histograms)), *_release(value), _rows(value.to_frame()))
+        case Losses():
+            return _card("Losses against the original", terms(*_losses(value)))
+        case Training():
+            facts = terms(
+                ("Best attack", f"{value.best.outcome.name}: {value.best.rate.words}"),
+                ("People", f"{value.trained.n_people:,}"),
+                ("Evidence", risk.about_evidence(value.trained.by_kind)),
+            )
+            frame = value.to_frame().sort("share", descending=True, maintain_order=True).drop("is_best")
+            return _card("Training", facts, _rows(frame))
+        case Audit():
+            more = filter(None, (about_scope(value.data.scope), risk.on_all_people(value), risk.among_more(value)))
+            said = *first_screen(value), figure_of(value), *map(Text, more)
+            return _card(f"Audit of {value.run.source}", *said)
+        case Forecast():
+            needed = "" if value.needed is None else risk.about_needed(value.needed)
+            facts = terms(("People needed", needed), ("Method", risk.about_law(value)))
+            return _card("Forecast", Text(risk.about_forecast(value)), facts, _rows(value.to_frame()))
+        case Advice():
+            facts = terms(
+                ("Protection", value.label),
+                ("Target", f"at most {percent(value.target)}, {value.decide}"),
+                ("Row pointed at, guaranteed", releases.bound_in_short(value.guaranteed)),
+                ("Measured", value.measured.words),
+                ("To keep", value.keep),
+                *_losses(value.losses),
+            )
+            return _card("Advice", facts, Text(value.note))
+        case Protections():
+            recommended = "none" if value.advised is None else value.advised.label
+            tried = f"{value.n_tried:,}. {protections.on_whom(value)}"
+            facts = terms(("Tried", tried), ("To keep", value.keep), ("Recommended", recommended))
+            columns = ("protection", "passes", "guaranteed", f"loss_{value.keep}", "share", "high")
+            best = dict.fromkeys([*([] if value.chosen is None else [value.chosen]), *value.frontier])
+            frame = value.to_frame().select(columns)[list(best)]
+            rows = _rows(frame, most=frame.height)
+            return _card("Protections", facts, figure_of(value), rows, Text("The best by loss and risk."))
+        case Curve():
+            drawn = [figure_of(value)] if value.points else []
+            rows = _rows(value.to_frame().drop("dimension"), most=12)
+            return _card(risk.TITLES[value.dimension], Text(risk.about_curve(value)), *drawn, rows)
+        case People():
+            certain = [] if value.confidence is None else [Text(people.about_certainty(value.confidence))]
+            drawn = [figure_of(value)] if value.claims else []
+            return _card("Who is at risk?", *certain, *drawn, _rows(value.to_frame()))
+        case Comparison():
+            headline, *others = compare.which_pass(value), *compare.differences(value)
+            said = Headline(headline), *map(Text, others)
+            return _card("Comparison", *said, figure_of(value), _rows(value.to_frame()))
+        case Explanation():
+            facts = terms(
+                ("Risk", percent(value.chance)),
+                ("Certainty of the attacker", "" if value.probability is None else percent(value.probability)),
+                ("Compared", f"by {value.weight}, with the known habits of {value.compared_with!r}"),
+                *((f"Protected by “{each.label}”", people.about_shelter(each)) for each in value.protections[1:]),
+            )
+            person, note = people.about_person(value), "It names people and places: for internal use only."
+            parts = facts, figure_of(value), _rows(value.to_frame())
+            return _card("Why this person?", Text(person), *parts, Text(note))
+    return _card(type(value).__name__, Text(repr(value)))
 
 
-@card_of.register
-def _(value: Histograms) -> Card:
-    frame = value.to_frame()
-    facts = terms(("Counts above zero", f"{frame.height:,}"), ("In all", number(math.fsum(value.totals))))
-    return Card("Histograms", (Text(_size(value)), facts, _rows(frame)))
+def _card(title: str, *parts: Block) -> Card:
+    return Card(title, parts)
 
 
 def _size(value: Histograms) -> str:
     return f"{counted(value.n_users, 'user')} × {counted(value.n_places, 'place')}"
 
 
-@card_of.register
-def _(value: Events) -> Card:
-    facts = terms(("Columns", ", ".join(value.columns)), ("Time zone of days", value.time_zone))
-    note = "The first valid rows. The others are read when something is computed."
-    first = value.usable.head(N_ROWS).collect()
-    return Card("Events", (Text(value.source), facts, _rows(first), Text(note)))
-
-
-@card_of.register
-def _(value: EventsCheck) -> Card:
-    facts = terms(
-        ("Rows", f"{value.n_rows:,}, of which {value.n_used:,} are valid"),
-        *((f"Invalid: {reason}", f"{n:,}") for reason, n in value.unused.items()),
-        ("Users", f"{value.n_users:,}"),
-        ("Places", "" if value.n_places is None else f"{value.n_places:,}"),
-        ("From, to", f"{moment(value.first)} to {moment(value.last)} ({value.time_zone})"),
-        ("Repeated rows", f"{value.n_repeats:,}"),
-        ("Users who share their history", f"{value.shared.n_users:,}"),
-    )
-    grave = (Caution(words_of(found)) for found in value.findings if found.is_grave)
-    return Card("Events, checked", (Text(value.source), facts, *grave))
-
-
-@card_of.register
-def _(value: Split) -> Card:
-    sides = terms(
-        ("Released", f"{value.released_span.words}: {counted(value.released.n_users, 'user')}"),
-        ("Known", f"{value.known_span.words}: {counted(value.known.n_users, 'user')}"),
-        ("In both", counted(value.n_common, "user")),
-    )
-    fates = [*value.to_frame().iter_rows(), ("all rows", value.n_rows)]
-    shown = [[fate, Cell(f"{n:,}", n), Cell(in_column(n / max(value.n_rows, 1)), n)] for fate, n in fates]
-    return Card("Split", (Text(value.source), sides, table("", ["rows by use", "rows", "share"], shown)))
-
-
-@card_of.register
-def _(value: Matching) -> Card:
-    facts = terms(
-        ("Pairs", f"{value.size:,}{about_guesses(value.n_guesses)}"),
-        ("Users", f"{value.n_released:,} released, {value.n_known:,} known"),
-        ("Method", f"{value.method}, by {value.weight_name}"),
-        ("Total weight", f"{value.total_weight:.6g}"),
-        ("Proof", about_proof(value.gap, value.bound, value.size)),
-    )
-    return Card("Matching", (facts, _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: MatchingPath) -> Card:
-    facts = terms(
-        ("Sizes", f"1 to {len(value.sizes):,}"),
-        ("Users", f"{value.released.n_users:,} released, {value.known.n_users:,} known"),
-        ("Weight", value.weight.name),
-    )
-    return Card("The best matching of every size", (facts, figure_of(value), _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: LikelyPairs) -> Card:
-    return Card("Likely pairs", (Text(value.words), _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: Evaluation) -> Card:
-    facts = terms(
-        ("Correct", f"{number(value.expected_correct)} of {counted(value.size, 'pair')}"),
-        ("Users on both sides", f"{value.n_common:,}"),
-        ("Guesses", f"{value.n_guesses:,}"),
-    )
-    return Card("Evaluation", (facts, _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: Release) -> Card:
+def _release(value: Release) -> list[Block]:
     checks = check_guarantees(value)
-    verdicts = {True: "holds", False: "does not hold", None: "cannot be checked on the data"}
     facts = terms(
-        *((f"Step {at}", sentence(about_step(step))) for at, step in enumerate(value.steps, start=1)),
+        *((f"Step {at}", sentence(releases.about_step(step))) for at, step in enumerate(value.steps, start=1)),
         *(
-            (f"Guarantee {at}", f"{about_guarantee(check.guarantee)}: {verdicts[check.holds]} ({about_check(check)})")
+            (f"Guarantee {at}", f"{releases.about_guarantee(check.guarantee)}: {HOLDS[check.holds]} ({seen})")
             for at, check in enumerate(checks, start=1)
+            for seen in (releases.about_check(check),)
         ),
         ("Guarantees", "" if checks else "none"),
-        ("Row pointed at, guaranteed", tell_bound(guaranteed_risk(value.histograms))),
+        ("Row pointed at, guaranteed", releases.tell_bound(guaranteed_risk(value.histograms))),
     )
-    lost: list[Block] = []
-    if value.original is not None:
-        note = "Losses are for the owner of the original. No published file contains them."
-        lost = [Terms(tuple(loss_terms(measure_losses(value.original, value)))), Text(note)]
-    return Card("Release", (Text(_size(value.histograms)), facts, *lost, _rows(value.to_frame())))
+    if value.original is None:
+        return [facts]
+    note = "Losses are for the owner of the original. No published file contains them."
+    return [facts, terms(*_losses(measure_losses(value.original, value))), Text(note)]
 
 
-@card_of.register
-def _(value: Losses) -> Card:
-    return Card("Losses against the original", (Terms(tuple(loss_terms(value))),))
+def _losses(losses: Losses) -> list[tuple[str, str]]:
+    return [
+        *((headed(name), words) for name, words in releases.loss_lines(losses)),
+        ("Users kept", f"{losses.n_users_kept:,} of {losses.n_users:,}"),
+        ("Places kept", f"{losses.n_places_kept:,} of {losses.n_places:,}"),
+    ]
 
 
-@card_of.register
-def _(value: Training) -> Card:
-    facts = terms(
-        ("Best attack", f"{value.best.outcome.name}: {value.best.rate.words}"),
-        ("People", f"{value.trained.n_people:,}"),
-        ("Evidence", about_evidence(value.trained.by_kind)),
-    )
-    frame = value.to_frame().sort("share", descending=True, maintain_order=True).drop("is_best")
-    return Card("Training", (facts, _rows(frame)))
-
-
-@card_of.register
-def _(value: Audit) -> Card:
-    more = (Text(said) for said in (about_scope(value.data.scope), on_all_people(value), among_more(value)) if said)
-    figure = figure_of_audit(value, "answer")
-    return Card(f"Audit of {value.run.source}", (*first_screen(value), figure, *more))
-
-
-@card_of.register
-def _(value: Forecast) -> Card:
-    needed = "" if value.needed is None else about_needed(value.needed)
-    facts = terms(("People needed", needed), ("Method", about_law(value)))
-    return Card("Forecast", (Text(about_forecast(value)), facts, _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: Advice) -> Card:
-    facts = terms(
-        ("Protection", value.label),
-        ("Target", f"at most {percent(value.target)}, {value.decide}"),
-        ("Row pointed at, guaranteed", bound_in_short(value.guaranteed)),
-        ("Measured", value.measured.words),
-        ("To keep", value.keep),
-    )
-    return Card("Advice", (Terms((*facts.items, *loss_terms(value.losses))), Text(value.note)))
-
-
-@card_of.register
-def _(value: Protections) -> Card:
-    recommended = "none" if value.advised is None else value.advised.label
-    facts = terms(
-        ("Tried", f"{value.n_tried:,}. {on_whom(value)}"), ("To keep", value.keep), ("Recommended", recommended)
-    )
-    columns = ("protection", "passes", "guaranteed", f"loss_{value.keep}", "share", "high")
-    front = [at for at in value.frontier if at != value.chosen]
-    shown = value.to_frame().select(columns)[([] if value.chosen is None else [value.chosen]) + front]
-    blocks = (facts, figure_of(value), _rows(shown, most=shown.height), Text("The best by loss and risk."))
-    return Card("Protections", blocks)
-
-
-@card_of.register
-def _(value: Curve) -> Card:
-    drawn = [figure_of(value)] if value.points else []
-    rows = _rows(value.to_frame().drop("dimension"), most=12)
-    return Card(TITLES[value.dimension], (Text(about_curve(value)), *drawn, rows))
-
-
-@card_of.register
-def _(value: People) -> Card:
-    certain = [] if value.confidence is None else [Text(about_certainty(value.confidence))]
-    drawn = [figure_of(value)] if value.claims else []
-    return Card("Who is at risk?", (*certain, *drawn, _rows(value.to_frame())))
-
-
-@card_of.register
-def _(value: Comparison) -> Card:
-    blocks = (Headline(which_pass(value)), *map(Text, differences(value)), figure_of(value), _rows(value.to_frame()))
-    return Card("Comparison", blocks)
-
-
-@card_of.register
-def _(value: Explanation) -> Card:
-    facts = terms(
-        ("Risk", percent(value.chance)),
-        ("Certainty of the attacker", "" if value.probability is None else percent(value.probability)),
-        ("Compared", f"by {value.weight}, with the known habits of {value.compared_with!r}"),
-        *((f"Protected by “{each.label}”", about_shelter(each)) for each in value.protections[1:]),
-    )
-    note = Text("It names people and places: for internal use only.")
-    blocks = (Text(about_person(value)), facts, figure_of(value), _rows(value.to_frame()), note)
-    return Card("Why this person?", blocks)
-
-
-@singledispatch
-def figure_of(value: object) -> Figure:
-    """Return the picture of a value.
+def figure_of(value: object, picture: Pictured = "answer") -> Figure:
+    """Return the picture of a value; of an audit, the one with this name.
 
     Examples
     --------
@@ -295,44 +231,37 @@ def figure_of(value: object) -> Figure:
     >>> figure_of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections).title
     'Risk against utility'
     """
-    raise InputError(f"a {type(value).__name__} has no picture", why="no report draws one", fix="use its to_frame()")
-
-
-@figure_of.register
-def _(value: MatchingPath) -> Figure:
-    title = "Gain of each further pair, and total weight, against the size"
-    return Figure(title, "", (Picture("path", plot_path(value).to_dict()),))
-
-
-@figure_of.register
-def _(value: Curve) -> Figure:
-    if not value.points:
-        raise InputError(f"there is no curve by {value.dimension}", why=about_curve(value), fix="use another curve")
-    end = common_end([point.rate for point in value.points], 0.0)
-    return Figure(TITLES[value.dimension], "", (Picture("curve", curve_picture(value, None, end, "")),))
-
-
-@figure_of.register
-def _(value: Protections) -> Figure:
-    return protections_figure(value, None)
-
-
-@figure_of.register
-def _(value: People) -> Figure:
-    figure = claims_figure(value, None)
-    if figure is None:
-        raise InputError("there are no claims to draw", why="no pair was matched", fix="use its to_frame()")
-    return figure
-
-
-@figure_of.register
-def _(value: Comparison) -> Figure:
-    return comparison_figure(value)
-
-
-@figure_of.register
-def _(value: Explanation) -> Figure:
-    return Figure("Places, rivals and protections of a person", "", explanation_pictures(value))
+    figure = None
+    match value:
+        case Audit():
+            figure = charts.figures_of(value)[picture]
+        case MatchingPath():
+            title = "Gain of each further pair, and total weight, against the size"
+            figure = Figure(title, "", (Picture("path", plot_path(value).to_dict()),))
+        case Curve() if value.points:
+            end = charts.axis_end(max(point.rate.high for point in value.points))
+            figure = Figure(
+                risk.TITLES[value.dimension], "", (Picture("curve", charts.curve_picture(value, None, end)),)
+            )
+        case Protections():
+            figure = charts.protections_figure(value, None)
+        case People():
+            figure = charts.claims_figure(value, None)
+        case Comparison():
+            figure = charts.comparison_figure(value)
+        case Explanation():
+            figure = charts.explanation_figure(value)
+    if figure is not None:
+        return figure
+    if isinstance(value, Audit):
+        there = [name for name, each in charts.figures_of(value).items() if each is not None]
+        raise InputError(
+            f"this audit has no picture {picture!r}",
+            why="a map needs positions, probabilities need enough people, and pairs need events",
+            fix=f"use one of {', '.join(there)}",
+        )
+    why = risk.about_curve(value) if isinstance(value, Curve) else "there is nothing to draw"
+    raise InputError(f"this {type(value).__name__} has no picture", why=why, fix="use its to_frame()")
 
 
 def draw(value: object, picture: Pictured | None = None) -> alt.TopLevelMixin:
@@ -344,7 +273,7 @@ def draw(value: object, picture: Pictured | None = None) -> alt.TopLevelMixin:
     >>> type(draw(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "attacks")).__name__
     'LayerChart'
     """
-    return _chart(figure_of_audit(value, picture or "answer") if isinstance(value, Audit) else figure_of(value))
+    return _chart(figure_of(value, picture or "answer"))
 
 
 def _chart(figure: Figure) -> alt.TopLevelMixin:
@@ -360,19 +289,16 @@ def _chart(figure: Figure) -> alt.TopLevelMixin:
         if others
         else alt.LayerChart.from_dict(specs[0])
     )
-    colours = _palette()
-    config = {name: _resolved(part, colours) for name, part in CONFIG.items()} | {"background": colours["--paper"]}
-    made: alt.TopLevelMixin = chart.configure(**config)
+    made: alt.TopLevelMixin = chart.configure(**_resolved(charts.THEME) | {"background": _palette()["--paper"]})
     return made
 
 
-def _spec(picture: Picture, name: str) -> Spec:
-    left_out = {"config", "autosize"} | (set() if picture.spec["description"] else {"description"})
+def _spec(picture: Picture, name: str) -> charts.Spec:
     title = {"text": name, "anchor": "start", "frame": "group", "offset": 24, "fontSize": 14}
     if picture.caption:
         title |= {"subtitle": textwrap.wrap(picture.caption, LINE), "subtitlePadding": 6}
-    kept = {name: part for name, part in picture.spec.items() if name not in left_out}
-    return {name: _resolved(part, _palette()) for name, part in kept.items()} | {"width": WIDTH, "title": title}
+    kept = {name: part for name, part in picture.spec.items() if name not in {"config", "autosize"}}
+    return {**_resolved(kept), "width": WIDTH, "title": title}
 
 
 @cache
@@ -381,14 +307,16 @@ def _palette() -> dict[str, str]:
     return dict(re.findall(r"(--[a-z]+): (#[0-9a-f]{6});", asset("style.css").split("}")[0]))
 
 
-def _resolved(part: Any, colours: dict[str, str]) -> Any:
+def _resolved(part: Any) -> Any:
     """Return part of a spec with colours in place of the names that only a page can resolve."""
-    if isinstance(part, dict):
-        return {name: _resolved(each, colours) for name, each in part.items()}
-    if isinstance(part, list):
-        return [_resolved(each, colours) for each in part]
-    name = part.removeprefix("var(").removesuffix(")") if isinstance(part, str) else ""
-    return colours.get(name, part) if f"var({name})" == part else part
+    match part:
+        case dict():
+            return {name: _resolved(each) for name, each in part.items()}
+        case list():
+            return [_resolved(each) for each in part]
+        case str() if part.startswith("var("):
+            return _palette().get(part[4:-1], part)
+    return part
 
 
 def as_image(figure: Figure) -> str:
@@ -414,10 +342,11 @@ def _rows(frame: pl.DataFrame, most: int = N_ROWS) -> Table:
 
 
 def _cell(value: object) -> Cell:
-    if value is None:
-        return Cell("–")
-    if isinstance(value, bool):
-        return Cell("yes" if value else "no")
-    if isinstance(value, (int, float)):
-        return Cell(f"{value:.4g}" if isinstance(value, float) else str(value), value)
+    match value:
+        case None:
+            return Cell("–")
+        case bool():
+            return Cell("yes" if value else "no")
+        case int() | float():
+            return Cell(f"{value:.4g}" if isinstance(value, float) else str(value), value)
     return Cell(cut(str(value), LONGEST))

@@ -1,21 +1,29 @@
-"""Audits side by side."""
+"""Audits side by side: sentences, and the page of a comparison."""
 
 from collections.abc import Sequence
 
-from habitprint.auditing.compare import Against, Compared, Comparison, Unlike
-from habitprint.formatting import counted, percent
-from habitprint.rates import Rate
-from habitprint.wording.data import of_sample
+from habitprint.auditing.compare import Compared, Comparison, Unlike
+from habitprint.formatting import counted, headed, in_column, percent, rounded_up, sentence
+from habitprint.losses import SCALES, UtilityMetric
+from habitprint.mechanisms import Losses
+from habitprint.runtime.versions import versions
+from habitprint.wording import blocks
+from habitprint.wording.blocks import Block, Cell, Section, Text, fixed_text, fixed_texts, table, terms
+from habitprint.wording.data import about_scope, of_sample
+from habitprint.wording.risk import RATE_HEADS, rate_cells
+from habitprint.wording.verdict import cautions, headline
 
-SAMPLE_MEETS = "none selected: the sample meets the target, but all people may not"
-INDEPENDENT = (
-    "The interval of a difference is Newcombe’s hybrid score interval. It treats the people of two audits as different "
-    "people, because a report names no person."
-)
-IN_BOTH = (
-    "If the same people are in both audits and are at risk in both, the interval is too wide: a clear difference stays "
-    "clear. If people at risk in one were safe in the other, it would be too narrow."
-)
+NO_ADVICE = {
+    "none is needed": "none is needed",
+    "sample meets the target": "none selected: the sample meets the target, but all people may not",
+    "none is enough": "none that was tried meets the target",
+}
+CONSEQUENCES = {
+    False: "The risks may differ for any of these reasons.",
+    True: "The risks do not depend on this. The verdict and the recommendation do.",
+}
+LOSSES: tuple[UtilityMetric, ...] = ("patterns", "prediction", "totals", "ranking")
+LOSS_HEADS = [headed(SCALES[keep].name) for keep in LOSSES]
 
 
 def which_pass(found: Comparison) -> str:
@@ -27,17 +35,17 @@ def which_pass(found: Comparison) -> str:
     >>> import habitprint as hp
     >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
-    >>> which_pass(hp.compare([strict, lenient]))
+    >>> which_pass(hp.compare([strict, lenient], ["a", "b"]))
     'None of the 2 tables meets its target.'
     """
-    passing = [audit.name for audit in found.audits if audit.passes]
+    passing = [f"“{audit.name}”" for audit in found.audits if audit.passes]
     n = len(found.audits)
     if not passing:
         return f"None of the {n} tables meets its target."
     if len(passing) == n:
         return f"All {n} tables meet their targets."
-    named = _listed([f"“{name}”" for name in passing])
-    return f"Of {n} tables, {len(passing)} {'meets its target' if len(passing) == 1 else 'meet theirs'}: {named}."
+    meets = "meets its target" if len(passing) == 1 else "meet theirs"
+    return f"Of {n} tables, {len(passing)} {meets}: {_listed(passing)}."
 
 
 def differences(found: Comparison) -> tuple[str, ...]:
@@ -52,15 +60,16 @@ def differences(found: Comparison) -> tuple[str, ...]:
     >>> differences(hp.compare([strict, lenient], ["a", "b"]))[0][:62]
     '“b” against “a”: 100% of 12 people are re-identified instead o'
     """
+    return tuple(
+        f"“{other.compared.name}” against “{found.first.name}”: {_share_of_people(other.compared)} are re-identified "
+        f"instead of {_share_of_people(found.first)}, {other.difference.words}"
+        f"{'' if other.difference.is_clear else '; this may be chance'}."
+        for other in found.others
+    )
 
-    def stands(other: Against) -> str:
-        clear = "" if other.difference.is_clear else "; this may be chance"
-        return (
-            f"“{other.compared.name}” against “{found.first.name}”: {_share(other.compared.rate)} are "
-            f"re-identified instead of {_share(found.first.rate)}, {other.difference.words}{clear}."
-        )
 
-    return tuple(map(stands, found.others))
+def _share_of_people(audit: Compared) -> str:
+    return f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person')}"
 
 
 def about_unlike(unlike: Unlike) -> str:
@@ -87,21 +96,13 @@ def warnings(found: Comparison) -> tuple[str, ...]:
     >>> warnings(hp.compare([strict, lenient], ["a", "b"]))[0][:43]
     '“b” and “a” differ in target: 20%, not 5%. '
     """
-    return tuple(
-        f"“{other.compared.name}” and “{found.first.name}” differ in {'; '.join(told)}. {consequence}"
-        for other in found.others
-        for is_goal, consequence in (
-            (False, "The risks may differ for any of these reasons."),
-            (True, "The risks do not depend on this. The verdict and the recommendation do."),
-        )
-        if (
-            told := [
-                about_unlike(unlike)
-                for unlike in other.unlike
-                if unlike.is_told and not unlike.is_finding and unlike.is_goal is is_goal
-            ]
-        )
-    )
+    said = []
+    for other in found.others:
+        unlike = [each for each in other.unlike if each.is_told and not each.is_finding]
+        for is_goal, consequence in CONSEQUENCES.items():
+            if told := "; ".join(about_unlike(each) for each in unlike if each.is_goal is is_goal):
+                said.append(f"“{other.compared.name}” and “{found.first.name}” differ in {told}. {consequence}")
+    return tuple(said)
 
 
 def how_to_read(found: Comparison) -> tuple[str, ...]:
@@ -113,21 +114,18 @@ def how_to_read(found: Comparison) -> tuple[str, ...]:
     >>> import habitprint as hp
     >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
-    >>> how_to_read(hp.compare([strict, lenient]))[0] == INDEPENDENT
-    True
+    >>> how_to_read(hp.compare([strict, lenient], ["a", "b"]))[0][:31]
+    'The interval of a difference is'
     """
-    unknown = (
-        f"“{other.compared.name}” and “{found.first.name}” may differ in {_listed(untold)}: this is not known."
-        for other in found.others
-        if (untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told])
-    )
-    shared = (
-        f"“{other.compared.name}” and “{found.first.name}” were made from the same "
-        f"{'file' if len(other.shared_inputs) == 1 else 'files'} {_listed(other.shared_inputs)}: people are in both."
-        for other in found.others
-        if other.shared_inputs
-    )
-    return (*unknown, INDEPENDENT, IN_BOTH, *shared)
+    unknown, shared = [], []
+    for other in found.others:
+        both = f"“{other.compared.name}” and “{found.first.name}”"
+        if untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told]:
+            unknown.append(f"{both} may differ in {_listed(untold)}: this is not known.")
+        if other.shared_inputs:
+            file = "file" if len(other.shared_inputs) == 1 else "files"
+            shared.append(f"{both} were made from the same {file} {_listed(other.shared_inputs)}: people are in both.")
+    return (*unknown, *fixed_texts("intervals of differences"), *shared)
 
 
 def people_of(audit: Compared) -> str:
@@ -139,7 +137,7 @@ def people_of(audit: Compared) -> str:
     >>> people_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
     '12 people'
     """
-    return counted(audit.rate.n, "person", "people") + of_sample(audit.scope)
+    return counted(audit.rate.n, "person") + of_sample(audit.scope)
 
 
 def verdict_of(audit: Compared) -> str:
@@ -184,17 +182,108 @@ def advice_of(audit: Compared) -> str:
     >>> advice_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
     'none that was tried meets the target'
     """
-    if audit.advised is not None:
-        return audit.advised.label
-    if audit.advice == "none is needed":
-        return "none is needed"
-    return SAMPLE_MEETS if audit.advice == "sample meets the target" else "none that was tried meets the target"
-
-
-def _share(rate: Rate) -> str:
-    return f"{percent(rate.value)} of {counted(rate.n, 'person', 'people')}"
+    return NO_ADVICE[audit.advice] if audit.advised is None else audit.advised.label
 
 
 def _listed(things: Sequence[str]) -> str:
     *some, last = things
     return f"{', '.join(some)} and {last}" if some else last
+
+
+def build_comparison(found: Comparison, figure: blocks.Figure) -> blocks.Page:
+    """Return the page of a comparison; `figure` shows the measured risk of each audit.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import habitprint as hp
+    >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
+    >>> build_comparison(hp.compare([strict, lenient], ["a", "b"]), blocks.Figure("Risk", "", ())).blocks[0].text
+    'None of the 2 tables meets its target.'
+    """
+    unlike = tuple(
+        sentence(f"“{other.compared.name}”, {about_unlike(unlike)}")
+        for other in found.others
+        for unlike in other.unlike
+        if unlike.is_told
+    )
+    scopes: list[Block] = [terms(*((audit.name, about_scope(audit.scope)) for audit in found.audits))]
+    scopes += [Text(f"Other differences from “{found.first.name}”:"), blocks.Bullets(unlike)] if unlike else []
+    return blocks.Page(
+        note=fixed_text("internal"),
+        title="Comparison of re-identification audits",
+        source=", ".join(f"“{audit.name}”" for audit in found.audits),
+        blocks=(
+            blocks.Headline(which_pass(found)),
+            *map(Text, differences(found)),
+            figure,
+            *map(blocks.Caution, warnings(found)),
+        ),
+        sections=(
+            Section("shares", "Which tables meet their target?", tuple(_shares(found))),
+            Section("scope", "Which people and which time do they cover?", tuple(scopes)),
+            Section("losses", "What have the tables lost?", (_losses(found),)),
+            Section("advice", "What does each audit recommend?", (_advice(found),)),
+            Section("reading", "How are the differences read?", (blocks.Bullets(how_to_read(found)),)),
+        ),
+        ending=f"Made by habitprint {versions()['habitprint']}. This page makes no request to any network.",
+    )
+
+
+def _shares(found: Comparison) -> list[Block]:
+    rows, apart = [], []
+    for audit in found.audits:
+        bound, target = _share(rounded_up(audit.guaranteed.average)), Cell(percent(audit.target), audit.target)
+        rows.append([audit.name, *rate_cells(audit.rate), bound, target, "yes" if audit.passes else "no"])
+    for other in found.others:
+        ends = other.difference.value, other.difference.low, other.difference.high
+        points = [Cell(f"{100 * end:+.1f}".replace("-", "−"), end) for end in ends]
+        apart.append([other.compared.name, *points, "yes" if other.difference.is_clear else "no"])
+    more = [[audit.name, *rate_cells(audit.other_time.rate)] for audit in found.audits if audit.other_time is not None]
+    answers = (
+        (audit.name, " ".join((headline(whole).text, *cautions(whole))))
+        for audit, whole in zip(found.audits, found.sources, strict=True)
+    )
+    heads = ["Audit", *RATE_HEADS, "Guaranteed: at most", "Target", "Meets it"]
+    caption = f"Difference of the share from “{found.first.name}”, in points"
+    return [
+        table("The audits", heads, rows, note=fixed_text("key to comparisons")),
+        table(caption, ["Audit", "Difference", "Lower end", "Upper end", "Clear of chance"], apart),
+        terms(*answers),
+        *([table("If the attacker knows all other time in the file", ["Audit", *RATE_HEADS], more)] if more else []),
+    ]
+
+
+def _losses(found: Comparison) -> blocks.Table:
+    rows: list[list[object]] = []
+    for audit in found.audits:
+        if (lost := audit.losses) is None:
+            rows.append([audit.name, lost_by(audit), *["–"] * (len(LOSSES) + 1)])
+        else:
+            kept = [(lost.n_users_kept, lost.n_users), (lost.n_places_kept, lost.n_places)]
+            rows.append([audit.name, *_costs(lost), *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)])
+    note = "Information loss: 0 if nothing is lost, 1 if everybody looks the same."
+    return table("Losses against the originals", ["Audit", *LOSS_HEADS, "People kept", "Places kept"], rows, note=note)
+
+
+def _advice(found: Comparison) -> blocks.Table:
+    rows: list[list[object]] = []
+    for audit in found.audits:
+        if (trial := audit.advised) is None:
+            rows.append([audit.name, advice_of(audit), *["–"] * (len(LOSSES) + 3)])
+        else:
+            ends = (_share(rounded_up(end)) for end in (trial.guaranteed.average, trial.risk.high))
+            removed = Cell(f"{trial.n_dropped:,}", trial.n_dropped)
+            rows.append([audit.name, trial.label, *ends, *_costs(trial.losses), removed])
+    heads = ["Audit", "Recommended", "Guaranteed: at most", "Measured, up to", *LOSS_HEADS, "People removed"]
+    return table("Recommended protections", heads, rows)
+
+
+def _costs(losses: Losses) -> list[Cell]:
+    scales = [(SCALES[keep], SCALES[keep].of(losses)) for keep in LOSSES]
+    return [_share(loss) if loss is None or scale.is_share else Cell(f"{loss:.2f}", loss) for scale, loss in scales]
+
+
+def _share(share: float | None) -> Cell:
+    return Cell("not defined") if share is None else Cell(in_column(share), share)

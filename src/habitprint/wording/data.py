@@ -3,13 +3,10 @@
 from datetime import date
 
 from habitprint.auditing.data import DataFacts, EventsFacts, Scope
-from habitprint.formatting import counted, headed, in_column, moment, number, percent, sentence
-from habitprint.losses import SCALES
-from habitprint.mechanisms import Losses, TotalsExposure
+from habitprint.formatting import counted, in_column, moment, number, percent, sentence
 from habitprint.periods.dates import in_words as day_in_words
+from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, table, terms
 from habitprint.wording.findings import written
-from habitprint.wording.page import Block, Bullets, Cell, Heading, Table, Term, Text, table, terms
-from habitprint.wording.protections import about_costs
 
 SAMPLED = (
     "One attack ran on all people. Everything else was done on the sample. Among fewer people each is easier to "
@@ -44,8 +41,8 @@ def about_scope(scope: Scope) -> str:
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (
         f"{who} are in both tables: released and known. "
-        f"Released: {released}, {counted(scope.n_released, 'person', 'people')}. "
-        f"Known to the attacker: {known}, {counted(scope.n_known, 'person', 'people')}.{rows}"
+        f"Released: {released}, {counted(scope.n_released, 'person')}. "
+        f"Known to the attacker: {known}, {counted(scope.n_known, 'person')}.{rows}"
     )
 
 
@@ -102,64 +99,6 @@ def how_chosen(data: DataFacts) -> str:
             )
 
 
-def about_losses(losses: Losses | None) -> str:
-    """Say what a protected table has lost against its original.
-
-    Examples
-    --------
-    >>> about_losses(None)
-    'The losses of this table against its original are not known. Further losses are measured against this table.'
-    """
-    further = "Further losses are measured against this table."
-    if losses is None:
-        return f"The losses of this table against its original are not known. {further}"
-    kept = f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} kept"
-    return f"Losses of this table against its original: {about_costs(losses)}, {kept}. {further}"
-
-
-def loss_terms(losses: Losses) -> list[Term]:
-    """Return every loss with its name.
-
-    Examples
-    --------
-    >>> [term.name for term in loss_terms(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))][:2]
-    ['Information loss', 'Loss of predictive value']
-    """
-    loss, prediction, counts = losses.information_loss, SCALES["prediction"], losses.count_totals_error
-    told = "not defined" if loss is None else f"{loss:.3f} (0: nothing is lost, 1: everybody looks the same)"
-    return [
-        Term("Information loss", told),
-        Term(headed(prediction.name), f"{prediction.in_words(prediction.of(losses))} ({losses.predicted_on})"),
-        Term("Totals per place are off by", percent(losses.totals_error)),
-        *([] if counts is None else [Term("Totals of counts are off by", percent(counts))]),
-        Term("Popular places in the wrong order", percent(losses.ranking_error)),
-        Term("Users kept", f"{losses.n_users_kept:,} of {losses.n_users:,}"),
-        Term("Places kept", f"{losses.n_places_kept:,} of {losses.n_places:,}"),
-    ]
-
-
-def about_totals(found: TotalsExposure) -> str:
-    """Say what totals alone tell, as the end of a sentence.
-
-    Examples
-    --------
-    >>> about_totals(TotalsExposure(100, 1.5, 60, 6.2))
-    'a person’s total alone leaves about 1.5 of 100 candidates and singles out 60 people'
-    >>> about_totals(TotalsExposure(100, 100.0, 0, 0.0))
-    'no total is visible'
-    """
-    if found.has_exact_means:
-        return "no total is stated, but exact means of groups show the total of a member who alone visited a place"
-    if found.bits == 0:
-        return "no total is visible"
-    people = counted(found.n_read_off, "person", "people")
-    seen = f"no total is stated, but the shares of {people} show it or a divisor of it (1/7 shows 7 or 14); "
-    return (
-        f"{seen if found.n_read_off else ''}a person’s total alone leaves about {found.expected_candidates:,.1f} of "
-        f"{found.n_users:,} candidates and singles out {counted(found.n_unique, 'person', 'people')}"
-    )
-
-
 def about_data(data: DataFacts) -> list[Block]:
     """Return what the data is, the fate of its rows, and the findings that do not change the answer.
 
@@ -204,7 +143,7 @@ def _shared(events: EventsFacts | None) -> str:
     part = events.moments_looked_at
     how = "" if part >= 1 else f" {percent(part)} of the moments were checked."
     n = events.n_users_shared
-    who = f"{counted(n, 'person', 'people')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
+    who = f"{counted(n, 'person')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
     return f"{who} most events with another id.{how}"
 
 
@@ -232,7 +171,7 @@ def _rows(events: EventsFacts) -> Table:
         *((f"Invalid: {unused.reason}", unused.n_rows) for unused in events.unused),
         ("All rows", events.n_rows),
     ]
-    rows: list[list[Cell | str]] = [
+    rows = [
         [fate, Cell(f"{n:,}", n), Cell(in_column(n / events.n_rows) if events.n_rows else "–", n)] for fate, n in fates
     ]
     repeats = events.n_repeats

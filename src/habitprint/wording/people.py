@@ -12,8 +12,8 @@ from habitprint.auditing.people import (
     PlaceMap,
 )
 from habitprint.formatting import at_most, counted, percent
-from habitprint.wording.attacks import rate_cells
-from habitprint.wording.page import Cell, Table, Tile, Tiles, table
+from habitprint.wording.blocks import Cell, Table, Tile, Tiles, table
+from habitprint.wording.risk import rate_cells
 
 N_LEVELS = 3  # levels of precision that are shown
 NOTHING = 1e-6  # a margin that is only rounding
@@ -109,7 +109,7 @@ def margins_table(people: People) -> Table:
             return f"up to {percent(group.high)}"
         return f"{percent(group.low)} to {percent(group.high)}"
 
-    rows: list[list[Cell | str]] = [
+    rows = [
         [
             name(group),
             Cell(f"{group.n_users:,}", group.n_users),
@@ -141,7 +141,7 @@ def anonymity_table(people: People) -> Table:
             return "nobody else" if group.low == 0 else counted(group.low, "other")
         return f"{group.low:,} to {group.high:,} others"
 
-    rows: list[list[Cell | str]] = [[name(group), Cell(f"{group.n_users:,}", group.n_users)] for group in people.alike]
+    rows = [[name(group), Cell(f"{group.n_users:,}", group.n_users)] for group in people.alike]
     return table("People by the size of their anonymity set", ["Same shares as", "People"], rows)
 
 

@@ -3,67 +3,22 @@
 from collections.abc import Sequence
 
 from habitprint.auditing.audit import Audit
+from habitprint.auditing.candidates import group_needed
+from habitprint.auditing.curves import Curve
 from habitprint.auditing.goal import OPEN, PASS, judge
 from habitprint.auditing.trials import Protections, Trial
+from habitprint.auditing.verdict import Alternative, claims_among, users_needed
 from habitprint.formatting import at_most, counted, headed, in_column, number, percent, rounded_up, sentence
 from habitprint.losses import SCALES, UtilityMetric
-from habitprint.mechanisms import Losses
-from habitprint.wording.attacks import attacks_table
-from habitprint.wording.page import Block, Bullets, Cell, Command, Heading, Table, Text, table, terms
-from habitprint.wording.releases import about_guarantee, about_mechanism
-from habitprint.wording.risks import bound_in_short, risk_lines
-from habitprint.wording.texts import GROUPS
+from habitprint.rates import wilson_interval
+from habitprint.wording import blocks
+from habitprint.wording.blocks import Block, Cell, Heading, Text, fixed_text, fixed_texts, table, terms
+from habitprint.wording.releases import about_costs, about_guarantee, about_mechanism, bound_in_short, risk_lines
+from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
-KEY = (
-    "“Row pointed at” is guaranteed: the mean of one over the number of identical rows. “Row reconstructed” and "
-    "“Measured” are upper ends of 95% intervals of the strongest attack; “–” where rows are not in groups. Click on a "
-    "column to sort by it."
-)
-AT_LEAST = " “≥”: only the screening attacks ran, because the protection already failed or costs too much."
-BEST = (
-    "Tested on {:,} people. Where the deciding loss differs by less than 0.05, the other losses decide. The "
-    "highlighted row decided."
-)
-FILES = (
-    "RELEASED is the table of counts to be released, KNOWN a table of another time, AUDIT the folder of this report. "
-    "The command writes SAFER, the protected table, and beside it the key that tells whose row is whose. Keep the key."
-)
 MOST_SHOWN = 4  # protections in a short table
+UNMEASURED = "What totals reveal was not measured."
 PASSES = {True: "yes", False: "no", None: "not measured"}
-
-
-def about_costs(losses: Losses) -> str:
-    """State every loss, as the end of a sentence.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> april, may = hp.datasets.town(60, 20)
-    >>> about_costs(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
-    '72.6% of predictive value lost, 86% of individual patterns lost, totals kept, ranking kept, nobody removed'
-    """
-    prediction, patterns = (SCALES[keep].of(losses) for keep in ("prediction", "patterns"))
-    errors = {name: SCALES[name].of(losses) or 0.0 for name in ("totals", "ranking")}
-    n_out = losses.n_users - losses.n_users_kept
-    return ", ".join(
-        [
-            "predictive value not measured"
-            if prediction is None
-            else f"{_lost(prediction, 3)} of predictive value lost",
-            "individual patterns not defined"
-            if patterns is None
-            else f"{_lost(patterns, 2)} of individual patterns lost",
-            *(
-                f"{name} {'kept' if round(error, 3) == 0 else f'off by {_lost(error, 3)}'}"
-                for name, error in errors.items()
-            ),
-            f"{counted(n_out, 'person', 'people')} removed" if n_out else "nobody removed",
-        ]
-    )
-
-
-def _lost(share: float, digits: int) -> str:
-    return percent(round(share, digits))
 
 
 def measured_on(trial: Trial) -> str:
@@ -116,16 +71,24 @@ def about_only_measured(only: Trial | None) -> str:
     """
     if only is None:
         return ""
-    bound = (
-        "there is no guarantee"
-        if only.guaranteed.average >= 1
-        else f"the guarantee is {at_most(only.guaranteed.average)}"
-    )
     return (
         f" Within the target only in our tests, with the least loss: “{only.label}”. Measured: up to "
-        f"{at_most(only.risk.high)}; {bound}. Cost: {about_costs(only.losses)}. It was selected on one half of the "
-        "people and confirmed on the hold-out half."
+        f"{at_most(only.risk.high)}; {guarantee_of(only)}. Cost: {about_costs(only.losses)}. It was selected on one "
+        "half of the people and confirmed on the hold-out half."
     )
+
+
+def guarantee_of(trial: Trial) -> str:
+    """Say what is guaranteed of a protection that is only measured to meet the target, as a clause.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> guarantee_of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0])
+    'there is no guarantee'
+    """
+    average = trial.guaranteed.average
+    return "there is no guarantee" if average >= 1 else f"the guarantee is {at_most(average)}"
 
 
 def _why_none(audit: Audit) -> str:
@@ -158,7 +121,7 @@ def _why_none(audit: Audit) -> str:
     )
 
 
-def best_table(found: Protections) -> list[Table]:
+def best_table(found: Protections) -> list[blocks.Table]:
     """Return the best protection for each utility metric as a table, the one that decided marked; none where none is.
 
     Examples
@@ -175,30 +138,18 @@ def best_table(found: Protections) -> list[Table]:
             return Cell("none")
         return Cell(found.trials[at].label, note=SCALES[keep].said(found.trials[at].loss_for(keep)))
 
-    rows = [
-        [
-            Cell(headed(SCALES[best.keep].kept)),
-            cell(best.guaranteed, best.keep),
-            Cell("none that costs less")
-            if best.measured == best.guaranteed is not None
-            else cell(best.measured, best.keep),
-        ]
-        for best in found.best
-    ]
+    rows = []
+    for best in found.best:
+        is_same = best.guaranteed is not None and best.measured == best.guaranteed
+        measured = Cell("none that costs less") if is_same else cell(best.measured, best.keep)
+        rows.append([headed(SCALES[best.keep].kept), cell(best.guaranteed, best.keep), measured])
     heads = ["To keep", "Guaranteed", "Within the target only in our tests"]
     marked = [best.keep == found.keep for best in found.best]
-    return [
-        table(
-            "Best protection for each utility metric",
-            heads,
-            rows,
-            marked=marked,
-            note=BEST.format(found.n_users_in_all),
-        )
-    ]
+    note = f"Tested on {found.n_users_in_all:,} people. {fixed_text('best protections')}"
+    return [table("Best protection for each utility metric", heads, rows, marked=marked, note=note)]
 
 
-def short_table(found: Protections) -> Table:
+def short_table(found: Protections) -> blocks.Table:
     """Return the unprotected table and the best protections in a few narrow columns, the recommended one marked.
 
     Examples
@@ -221,7 +172,7 @@ def short_table(found: Protections) -> Table:
 
 def trials_table(
     caption: str, trials: Sequence[Trial], keep: UtilityMetric, chosen: int | None, passes: str = "Meets the target"
-) -> Table:
+) -> blocks.Table:
     """Return every protection with its risks and all of its losses, the smallest deciding loss first.
 
     Examples
@@ -238,7 +189,8 @@ def trials_table(
     costs = [trial.cost(keep) for trial in trials]
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
     rows = [_cells(trials[at], "recommended" if at == chosen else "", has_confident=has_confident) for at in order]
-    note = KEY if all(trial.is_full_suite for trial in trials) else KEY + AT_LEAST
+    key, at_least = fixed_texts("key to protections")
+    note = key if all(trial.is_full_suite for trial in trials) else f"{key} {at_least}"
     marked = [at == chosen for at in order]
     return table(caption, heads, rows, marked=marked, note=note, sorted_by=headed(SCALES[keep].name))
 
@@ -280,20 +232,20 @@ def about_advised(trial: Trial, periods: str | None) -> list[Block]:
     >>> [block.kind for block in about_advised(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[1], None)]
     ['heading', 'terms', 'table', 'heading', 'command', 'text']
     """
-    guaranteed = [promise for promise in trial.guarantees if promise.protects_people]
-    holds = [promise for promise in trial.guarantees if not promise.protects_people]
+    hides = any(promise.protects_people and promise.hides_in_groups for promise in trial.guarantees)
+    guaranteed, holds = (
+        " ".join(sentence(about_guarantee(each)) for each in trial.guarantees if each.protects_people is protects)
+        for protects in (True, False)
+    )
     facts = terms(
         ("Steps", " ".join(sentence(about_mechanism(each)) for each in trial.recipe)),
         *((headed(name), sentence(words)) for name, words in risk_lines(trial.risks)),
         ("Cost", sentence(about_costs(trial.losses))),
-        (
-            "Guarantee",
-            " ".join(sentence(about_guarantee(promise)) for promise in guaranteed) or ("" if holds else "None."),
-        ),
-        ("Not hidden", GROUPS if any(promise.hides_in_groups for promise in guaranteed) else ""),
-        ("Holds, but no guarantee for people", " ".join(sentence(about_guarantee(promise)) for promise in holds)),
+        ("Guarantee", guaranteed or ("" if holds else "None.")),
+        ("Not hidden", fixed_text("groups") if hides else ""),
+        ("Holds, but no guarantee for people", holds),
     )
-    people = counted(trial.risk.n, "person", "people")
+    people = counted(trial.risk.n, "person")
     attacks = f"The strongest of {trial.n_attacks} attacks on the table protected this way, {people}"
     split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
     return [
@@ -301,9 +253,9 @@ def about_advised(trial: Trial, periods: str | None) -> list[Block]:
         facts,
         attacks_table(attacks, trial.attacks, explained=False),
         Heading("How is it applied?"),
-        *([Command("Count the events", split)] if periods else []),
-        Command("Protect", "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER"),
-        Text(FILES),
+        *([blocks.Command("Count the events", split)] if periods else []),
+        blocks.Command("Protect", "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER"),
+        Text(fixed_text("files")),
     ]
 
 
@@ -318,7 +270,7 @@ def on_whom(found: Protections) -> str:
     """
     n_part, n = found.n_users, found.n_users_in_all
     if n_part == n:
-        return f"Protections were tested on {counted(n, 'person', 'people')}."
+        return f"Protections were tested on {counted(n, 'person')}."
     return (
         f"To save time, {len(found.screened) - 1} protections were first tested on {n_part:,} people drawn at random. "
         "Among fewer people, risk and loss are higher. Those that could be the best were then tested on "
@@ -326,14 +278,146 @@ def on_whom(found: Protections) -> str:
     )
 
 
-def not_tried(found: Protections) -> list[Block]:
-    """Return the protections that were not tried, with the reasons.
+def about_all(audit: Audit) -> list[Block]:
+    """Show every protection that was tried, the recommended one, and the alternatives.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> [block.kind for block in not_tried(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections)]
-    ['heading', 'bullets']
+    >>> [block.kind for block in about_all(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))]
+    ['text', 'text', 'heading', 'terms', 'table', 'heading', 'bullets']
     """
-    reasons = tuple(f"{headed(each.label)}: {sentence(each.why)}" for each in found.not_tried)
-    return [Heading("Which protections were not tried?"), Bullets(reasons)] if reasons else []
+    found, events = audit.protections, audit.data.events
+    said: list[Block] = [Text(about_protections(audit)), Text(on_whom(found))]
+    if audit.alternatives:
+        alternatives = terms(*((headed(each.kind), about_alternative(each, audit)) for each in audit.alternatives))
+        said += [Heading("What are the alternatives?"), alternatives]
+    said += best_table(found)
+    if found.advised is not None:
+        said += about_advised(found.advised, None if events is None else events.periods_command)
+    caption = f"Protections tested on {found.n_users_in_all:,} people, the smallest loss first"
+    said.append(trials_table(caption, found.trials, found.keep, found.chosen))
+    if found.screened:
+        caption = f"All protections, tested on {found.n_users:,} people only, the smallest loss first"
+        said.append(trials_table(caption, found.screened, found.keep, None, "Risk within the target"))
+    if found.not_tried:
+        reasons = tuple(f"{headed(each.label)}: {sentence(each.why)}" for each in found.not_tried)
+        said += [Heading("Which protections were not tried?"), blocks.Bullets(reasons)]
+    return said
+
+
+def about_alternatives(audit: Audit) -> str:
+    """Say in short which alternatives would meet the target where no protection does.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_alternatives(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    'Enough: more people (at least 73). Not enough alone: fewer places, shorter span, aggregates only.'
+    """
+    numbers = {"more people": " (at least {:,.0f})", "larger groups": " (of {:,.0f})"}
+    enough = [each.kind + numbers.get(each.kind, "").format(each.number) for each in audit.alternatives if each.number]
+    others = [each.kind for each in audit.alternatives if not each.number]
+    parts: dict[str, Sequence[str]] = {"Enough": enough, "Not enough alone": others}
+    return " ".join(f"{name}: {', '.join(kinds)}." for name, kinds in parts.items() if kinds)
+
+
+def about_alternative(alternative: Alternative, audit: Audit) -> str:
+    """Say whether an alternative would meet the target where no protection does, and why.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> about_alternative(audit.alternatives[2], audit)[:86]
+    'The target of 5% needs groups of 20: at least 20 people in the table, 8 more than now.'
+    """
+    curves = {curve.dimension: curve for curve in audit.curves}
+    match alternative.kind:
+        case "fewer places":
+            return _along(alternative, curves["resolution"], audit.verdict.target)
+        case "shorter span":
+            curve = curves["duration"] if "duration" in curves else curves["counts"]
+            return _along(alternative, curve, audit.verdict.target)
+        case "more people":
+            return _more_people(audit)
+        case "larger groups":
+            return _larger_groups(int(alternative.number or 0), audit)
+        case "aggregates only":
+            return _totals_only(alternative.number, audit)
+
+
+def _along(alternative: Alternative, curve: Curve, target: float) -> str:
+    if alternative.point is None:
+        return f"Not measured. {about_curve(curve)}"
+    label, rate = alternative.point.label, alternative.point.rate
+    if alternative.number is not None:
+        found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
+        return (
+            f"With {label}, the repeated attack re-identifies {found}. That is within the target. Audit such a table "
+            "to run the other attacks."
+        )
+    least, people = wilson_interval(0, rate.n)[1], counted(rate.n, "person")
+    why = f" With {people}, no risk below {at_most(least)} can be shown." if least > target else ""
+    found = f"{percent(rate.value)} of people are re-identified, up to {at_most(rate.high)}"
+    return f"Not enough alone. At best, with {label}, {found}.{why}"
+
+
+def _n_released(audit: Audit) -> int:
+    everybody = audit.data.scope.whole
+    return audit.data.released.n_users if everybody is None else everybody.n_released
+
+
+def _more_people(audit: Audit) -> str:
+    goal, n, table = audit.options.goal, _n_released(audit), audit.protections.trials[0]
+    k = group_needed(goal.target)
+    said = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
+    if goal.person_target is not None and goal.person_target < goal.target:
+        alone = group_needed(goal.person_target)
+        most = percent(goal.person_target)
+        said.append(f"A limit of {most} per person needs groups of {alone:,}{_more_than(alone, n)}.")
+    if table.risk.n < (shown := users_needed(goal.target)):
+        said.append(f"To show that no row of a group is reconstructed takes {shown:,} people in both tables.")
+    if table.most_confident is not None and goal.confident_target is not None:
+        claims = counted(users_needed(goal.confident_target), "claim")
+        said.append(
+            f"A limit of {percent(goal.confident_target)} for the most confident claims needs "
+            f"{claims}{_more_than(claims_among(goal.confident_target), n)}."
+        )
+    if table.risk.high > goal.target:
+        needed = None if audit.forecast is None else audit.forecast.needed
+        said.append("Without groups, no number can be given." if needed is None else about_needed(needed))
+    return " ".join(said)
+
+
+def _more_than(needed: int, n: int) -> str:
+    if needed <= n:
+        return f", and there are {counted(n, 'person')}"
+    return f": at least {needed:,} people in the table, {needed - n:,} more than now"
+
+
+def _larger_groups(k: int, audit: Audit) -> str:
+    n, allowed = _n_released(audit), percent(audit.options.confident_target or 0.0)
+    people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person')}"
+    return (
+        f"In groups of {k:,}, each claim is right with probability at most 1/{k:,}, so at most {allowed} of the most "
+        f"confident ones are. This {people}."
+    )
+
+
+def _totals_only(n_safe: float | None, audit: Audit) -> str:
+    n, k = audit.data.released.n_places, group_needed(audit.verdict.target)
+    no_row = "over all people contain no row of a person"
+    if n_safe is None:
+        return (
+            f"Totals of places {no_row}. Remove places of fewer than {k:,} people; the sample does not show which. "
+            f"{UNMEASURED}"
+        )
+    n_few = n - int(n_safe)
+    if n_few == n:
+        care = f"All of them have fewer than {k:,} people: too few even for totals"
+    elif n_few:
+        care = f"{n_few:,} of them have fewer than {k:,} people: remove these"
+    else:
+        care = f"All of them have {k:,} people or more"
+    return f"Totals of {counted(n, 'place')} {no_row}. {care}. {UNMEASURED}"

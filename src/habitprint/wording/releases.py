@@ -1,39 +1,21 @@
-"""Sentences about releases: the steps that made them, their guarantees, the checks of these, and their losses."""
+"""Releases in sentences: their steps, guarantees and checks, their costs, and what is promised about them.
+
+The promises are always three lines: row pointed at, row reconstructed, places attributed. The first is guaranteed by
+the number of identical rows. The other two are measured. They stand together wherever people read about a release.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from habitprint import mechanisms
+from habitprint.auditing.reconstruction import Attribution, Reconstruction, Risks
 from habitprint.errors import first_few
-from habitprint.formatting import at_most, counted, percent
+from habitprint.formatting import at_most, counted, percent, sentence
 from habitprint.losses import HALVES_SEED, SCALES
-from habitprint.mechanisms import (
-    AddNoise,
-    Check,
-    Coarsen,
-    DifferentialPrivacy,
-    EqualContributions,
-    EqualTotals,
-    Guarantee,
-    KAnonymity,
-    KeepTopPlaces,
-    LimitContribution,
-    LimitedContribution,
-    Losses,
-    Mechanism,
-    MergeRarePlaces,
-    Microaggregate,
-    MultiplesOf,
-    OnlyPlaces,
-    Pseudonymise,
-    Release,
-    ReleaseShares,
-    RoundTo,
-    SmallestCount,
-    Step,
-    SuppressBelow,
-)
+from habitprint.mechanisms import Check, Guarantee, GuaranteedRisk, Losses, Mechanism, Release, Step, TotalsExposure
 from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
 from habitprint.mechanisms.groups.microaggregation import Method
+from habitprint.rates import Rate
 
 GROUPING: dict[Method, str] = {
     "best": "the tightest groups first, then exchanges between neighbours",
@@ -57,8 +39,6 @@ STRANGERS: dict[StrangerCode, str] = {
     "formatting": "numbers or lines in another format",
     "ids-not-fresh": "user ids that are not the fresh ones of its last step",
 }
-
-
 NoteCode = Literal[
     "original-ids",
     "earlier-ids",
@@ -85,6 +65,11 @@ NOTES: dict[NoteCode, str] = {
     "measured-on-original": "the output below was measured on the original: not for publication.",
     "measured-on-release": "the output below was measured on the input, which is a release: not for publication.",
 }
+POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
+NOT_FRESH = "nothing is guaranteed: the ids are not fresh, and may tell whose row it is"
+UNIQUE = "nothing is guaranteed: every row is unique"
+NOT_MEASURED = "not measured: that needs the original, the attacker's data, and groups that no later step changed"
+WHOLE_ROWS = "rows are published one by one: an attacker who points at the right row has it"
 
 
 def about_note(code: NoteCode, numbers: Mapping[str, float]) -> str:
@@ -104,21 +89,21 @@ def about_mechanism(mechanism: Mechanism) -> str:
 
     Examples
     --------
-    >>> about_mechanism(KeepTopPlaces(2)), about_mechanism(RoundTo(5))
+    >>> about_mechanism(mechanisms.KeepTopPlaces(2)), about_mechanism(mechanisms.RoundTo(5))
     ('kept the 2 most popular places, by visits', 'rounded counts to multiples of 5')
-    >>> about_mechanism(AddNoise(1.0, limit=20)).partition(" to all")[0]
+    >>> about_mechanism(mechanisms.AddNoise(1.0, limit=20)).partition(" to all")[0]
     'limited each user to 20 counts, then added discrete Laplace noise of scale 40'
     """
     match mechanism:
-        case Coarsen():
+        case mechanisms.Coarsen():
             others = ", and left out all others" if mechanism.unknown == "leave-out" else ""
             words = f"merged places by a mapping{others}"
-        case MergeRarePlaces() | KeepTopPlaces():
-            rest = ", and merged all others into one" if isinstance(mechanism, MergeRarePlaces) else ""
+        case mechanisms.MergeRarePlaces() | mechanisms.KeepTopPlaces():
+            rest = ", and merged all others into one" if isinstance(mechanism, mechanisms.MergeRarePlaces) else ""
             words = f"kept the {counted(mechanism.n, 'most popular place')}, by {mechanism.by}{rest}"
-        case LimitContribution():
+        case mechanisms.LimitContribution():
             words = f"limited counts: {_limits(mechanism.total, mechanism.per_place)}"
-        case AddNoise():
+        case mechanisms.AddNoise():
             limited = f"limited each user to {counted(mechanism.limit, 'count')}, then " if mechanism.limit else ""
             cells = "counts above zero" if mechanism.delta else "all counts, zeros too"
             # Without a δ the threshold follows from the number of places, which is not published.
@@ -127,24 +112,24 @@ def about_mechanism(mechanism: Mechanism) -> str:
                 f"{limited}added discrete Laplace noise of scale {mechanism.scale:.4g} to {cells} (OpenDP's secure "
                 f"source, no seed), and left out {below}"
             )
-        case SuppressBelow():
+        case mechanisms.SuppressBelow():
             words = f"left out counts below {mechanism.threshold:g}"
-        case RoundTo():
+        case mechanisms.RoundTo():
             words = f"rounded counts to multiples of {mechanism.base:g}"
-        case Microaggregate():
+        case mechanisms.Microaggregate():
             on_average = "" if mechanism.mean_k is None else f" and at least {mechanism.mean_k:g} on average"
             group = f"a group of at least {counted(mechanism.k, 'user')}{on_average}"
             words = f"replaced each user's shares by the mean of {group} ({mechanism.loss} loss); {_rows_of(mechanism)}"
-        case ReleaseShares():
+        case mechanisms.ReleaseShares():
             words = "divided each row by its total"
-        case Pseudonymise():
+        case mechanisms.Pseudonymise():
             words = "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
         case _:
             words = mechanism.name
     return words
 
 
-def _rows_of(mechanism: Microaggregate) -> str:
+def _rows_of(mechanism: mechanisms.Microaggregate) -> str:
     if mechanism.units is None:
         return "exact means, which can be taken apart: not for publication"
     few = "" if mechanism.least_members == 1 else f"; only places of {mechanism.least_members} members or more stay"
@@ -171,22 +156,22 @@ def about_findings(step: Step) -> str:
     n = step.findings
     said: list[str] = []
     match step.mechanism:
-        case Coarsen():
+        case mechanisms.Coarsen():
             said = [
                 f"the mapping leads from {n['n_places_listed']:,} to {counted(n['n_targets'], 'place')}",
                 f"{counted(n['n_places_before'], 'place')} became {n['n_places']:,}",
             ]
             if step.mechanism.unknown == "leave-out":
                 said.append(f"{counted(n['n_places_left_out'], 'place')} left out")
-        case MergeRarePlaces() | KeepTopPlaces():
+        case mechanisms.MergeRarePlaces() | mechanisms.KeepTopPlaces():
             said = [f"there {'was' if n['n_places_before'] == 1 else 'were'} {counted(n['n_places_before'], 'place')}"]
-        case LimitContribution():
+        case mechanisms.LimitContribution():
             said = [f"{n['n_users_limited']:,} of {counted(n['n_users'], 'user')} had more"]
-        case AddNoise():
+        case mechanisms.AddNoise():
             said = [f"noise was drawn for {counted(n['n_draws'], 'count')}", f"the threshold was {n['threshold']:,}"]
-        case SuppressBelow():
+        case mechanisms.SuppressBelow():
             said = [_of(n["n_counts_suppressed"], n["n_counts"], "count", "left out")]
-        case Microaggregate():
+        case mechanisms.Microaggregate():
             smallest, largest = n["smallest_group"], n["largest_group"]
             each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
             said = [f"{counted(n['n_groups'], 'group')} of {each}, by {GROUPING[step.mechanism.method]}"]
@@ -216,35 +201,35 @@ def about_guarantee(guarantee: Guarantee) -> str:
 
     Examples
     --------
-    >>> about_guarantee(KAnonymity(5)), about_guarantee(SmallestCount(3))
+    >>> about_guarantee(mechanisms.KAnonymity(5)), about_guarantee(mechanisms.SmallestCount(3))
     ('5-anonymity: every row is identical to at least 4 others', 'no count is below 3')
     """
     match guarantee:
-        case KAnonymity():
+        case mechanisms.KAnonymity():
             words = f"{guarantee.k}-anonymity: every row is identical to at least {counted(guarantee.k - 1, 'other')}"
-        case SmallestCount():
+        case mechanisms.SmallestCount():
             words = f"no count is below {guarantee.threshold:g}"
-        case MultiplesOf():
+        case mechanisms.MultiplesOf():
             words = f"every count is a multiple of {guarantee.base:g}"
-        case LimitedContribution():
+        case mechanisms.LimitedContribution():
             words = _limits(guarantee.total, guarantee.per_place)
-        case OnlyPlaces():
+        case mechanisms.OnlyPlaces():
             words = f"the table has no place but {counted(len(guarantee.places), 'listed one')}"
-        case EqualTotals():
+        case mechanisms.EqualTotals():
             words = "all rows have the same total, so no total is stated"
-        case EqualContributions():
+        case mechanisms.EqualContributions():
             units = counted(guarantee.units, "unit")
             words = (
                 f"every person contributes at most {units}: m people publish whole units out of {guarantee.units} · m"
             )
-        case DifferentialPrivacy():
+        case mechanisms.DifferentialPrivacy():
             words = _differential_privacy(guarantee)
         case _:
             words = str(guarantee)
     return words
 
 
-def _differential_privacy(guarantee: DifferentialPrivacy) -> str:
+def _differential_privacy(guarantee: mechanisms.DifferentialPrivacy) -> str:
     hidden = "one event" if guarantee.limit is None else f"one user with up to {counted(guarantee.limit, 'count')}"
     delta = f", δ = {guarantee.delta:g}" if guarantee.delta else ""
     chosen = "; the list of places was chosen without noise and is not covered" if guarantee.are_places_chosen else ""
@@ -260,25 +245,25 @@ def about_check(check: Check) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_check(KAnonymity(5).check(hp.Histograms.from_strings({1: "ab", 2: "ab"})))
+    >>> about_check(mechanisms.KAnonymity(5).check(hp.Histograms.from_strings({1: "ab", 2: "ab"})))
     'the smallest anonymity set has 2 of 2 users'
     """
     seen = check.evidence
     match check.guarantee:
-        case KAnonymity():
+        case mechanisms.KAnonymity():
             words = f"the smallest anonymity set has {seen['smallest']:,} of {counted(seen['n_users'], 'user')}"
-        case SmallestCount():
+        case mechanisms.SmallestCount():
             words = f"the smallest count is {seen['smallest']:g}"
-        case MultiplesOf():
+        case mechanisms.MultiplesOf():
             words = _of(seen["n_wrong"], seen["n_counts"], "count", "no multiple")
-        case LimitedContribution():
+        case mechanisms.LimitedContribution():
             words = f"the largest total is {seen['largest_total']:g}, the largest count {seen['largest_count']:g}"
-        case OnlyPlaces():
+        case mechanisms.OnlyPlaces():
             words = _listed(seen)
-        case EqualTotals():
+        case mechanisms.EqualTotals():
             least, most = seen["smallest_total"], seen["largest_total"]
             words = f"all totals are {most:g}" if check.holds else f"totals are {least:g} to {most:g}"
-        case EqualContributions():
+        case mechanisms.EqualContributions():
             above = f"; {counted(seen['n_rows_above_one'], 'row')} above one" if seen["n_rows_above_one"] else ""
             words = f"{_of(seen['n_wrong'], seen['n_values'], 'value', 'no whole number of units')}{above}"
         case _:
@@ -338,3 +323,180 @@ def loss_lines(losses: Losses) -> list[tuple[str, str]]:
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (f"top {counted(losses.n_top, 'place')}", f"{missed} missed; {swapped} of their pairs swapped"),
     ]
+
+
+def about_costs(losses: Losses) -> str:
+    """State every loss, as the end of a sentence.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> april, may = hp.datasets.town(60, 20)
+    >>> about_costs(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
+    '72.6% of predictive value lost, 86% of individual patterns lost, totals kept, ranking kept, nobody removed'
+    """
+    prediction, patterns = (SCALES[keep].of(losses) for keep in ("prediction", "patterns"))
+    errors = {name: SCALES[name].of(losses) or 0.0 for name in ("totals", "ranking")}
+    n_out = losses.n_users - losses.n_users_kept
+    return ", ".join(
+        [
+            "predictive value not measured"
+            if prediction is None
+            else f"{_lost(prediction, 3)} of predictive value lost",
+            "individual patterns not defined"
+            if patterns is None
+            else f"{_lost(patterns, 2)} of individual patterns lost",
+            *(
+                f"{name} {'kept' if round(error, 3) == 0 else f'off by {_lost(error, 3)}'}"
+                for name, error in errors.items()
+            ),
+            f"{counted(n_out, 'person')} removed" if n_out else "nobody removed",
+        ]
+    )
+
+
+def _lost(share: float, digits: int) -> str:
+    return percent(round(share, digits))
+
+
+def about_losses(losses: Losses | None) -> str:
+    """Say what a protected table has lost against its original.
+
+    Examples
+    --------
+    >>> about_losses(None)
+    'The losses of this table against its original are not known. Further losses are measured against this table.'
+    """
+    further = "Further losses are measured against this table."
+    if losses is None:
+        return f"The losses of this table against its original are not known. {further}"
+    kept = f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} kept"
+    return f"Losses of this table against its original: {about_costs(losses)}, {kept}. {further}"
+
+
+def about_totals(found: TotalsExposure) -> str:
+    """Say what totals alone tell, as the end of a sentence.
+
+    Examples
+    --------
+    >>> about_totals(TotalsExposure(100, 1.5, 60, 6.2))
+    'a person’s total alone leaves about 1.5 of 100 candidates and singles out 60 people'
+    >>> about_totals(TotalsExposure(100, 100.0, 0, 0.0))
+    'no total is visible'
+    """
+    if found.has_exact_means:
+        return "no total is stated, but exact means of groups show the total of a member who alone visited a place"
+    if found.bits == 0:
+        return "no total is visible"
+    people = counted(found.n_read_off, "person")
+    seen = f"no total is stated, but the shares of {people} show it or a divisor of it (1/7 shows 7 or 14); "
+    return (
+        f"{seen if found.n_read_off else ''}a person’s total alone leaves about {found.expected_candidates:,.1f} of "
+        f"{found.n_users:,} candidates and singles out {counted(found.n_unique, 'person')}"
+    )
+
+
+def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
+    """Return the three lines, each with its name.
+
+    Examples
+    --------
+    >>> for line in risk_lines(Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True)):
+    ...     print(*line, sep=": ")
+    row pointed at: guaranteed: right for at most 5% of people on average, and nobody with a chance above 5%
+    row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
+    places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
+    """
+    guaranteed, otherwise = risks.guaranteed, NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
+    pointed = NOT_FRESH
+    if guaranteed is not None:
+        pointed = f"guaranteed: right for {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
+    return (
+        (POINTED, pointed),
+        (
+            RECONSTRUCTED,
+            otherwise if risks.reconstruction is None else _reconstructed(risks.reconstruction, risks.n_draws),
+        ),
+        (ATTRIBUTED, otherwise if risks.attribution is None else _attributed(risks.attribution)),
+    )
+
+
+def tell_risks(risks: Risks) -> str:
+    """Return them as sentences, for an answer: the guarantee first.
+
+    Examples
+    --------
+    >>> tell_risks(Risks(GuaranteedRisk(0.05, 0.1), is_grouped=True))  # doctest: +NORMALIZE_WHITESPACE
+    'Guaranteed: an attacker who points at rows is right for at most 5% of people on average, and nobody with a
+    chance above 10%. Not measured: whether own rows can be reconstructed; that needs the original.'
+    """
+    said = ["Guarantee: none."]
+    if risks.guaranteed is not None and risks.guaranteed.average < 1:
+        said = [f"Guaranteed: an attacker who points at rows is right for {bound_in_short(risks.guaranteed)}."]
+    if risks.is_grouped and risks.reconstruction is None:
+        said.append("Not measured: whether own rows can be reconstructed; that needs the original.")
+    if risks.reconstruction is not None:
+        rate = risks.reconstruction.rate
+        new = None if risks.attribution is None else risks.attribution.new_places
+        places = f"; of people whose group is found, {_new_places(new)}" if new else ""
+        own = f"{percent(rate.value)} of people’s own rows can be reconstructed (up to {at_most(rate.high)})"
+        said.append(f"Measured: {own}{places}.")
+    return " ".join(said)
+
+
+def bound_in_short(guaranteed: GuaranteedRisk) -> str:
+    """Return what is guaranteed about pointing at rows in a few words; bounds are rounded up.
+
+    Examples
+    --------
+    >>> bound_in_short(GuaranteedRisk(0.0501, 0.1))
+    'at most 5.1% of people on average, and nobody with a chance above 10%'
+    """
+    largest = at_most(guaranteed.highest)
+    return f"at most {at_most(guaranteed.average)} of people on average, and nobody with a chance above {largest}"
+
+
+def tell_bound(guaranteed: GuaranteedRisk) -> str:
+    """Say what is guaranteed about pointing at rows of a table, as a sentence.
+
+    Examples
+    --------
+    >>> tell_bound(GuaranteedRisk(0.2, 0.2))
+    'At most 20% of people on average, and nobody with a chance above 20%.'
+    """
+    if guaranteed.average >= 1:
+        return "None: every row is unlike all others, so nothing limits what an attack that was not made could reach."
+    return sentence(bound_in_short(guaranteed))
+
+
+def rows_reconstructed(rate: Rate) -> str:
+    """Say how many people's own rows can be reconstructed.
+
+    Examples
+    --------
+    >>> rows_reconstructed(Rate.of(3, 1000, 0.0))
+    'own rows of 0.3% of people can be reconstructed (up to 0.9%)'
+    """
+    return f"own rows of {percent(rate.value)} of people can be reconstructed (up to {at_most(rate.high)})"
+
+
+def _reconstructed(found: Reconstruction, n_draws: int) -> str:
+    few = found.few_places
+    apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
+    draws = "" if n_draws == 1 else f"; the worst of {n_draws} random draws"
+    base = f", beside {percent(found.rate.by_chance)} that the attacker’s own data show without it"
+    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}){base}{apart}"
+
+
+def _attributed(found: Attribution) -> str:
+    said = [f"the attacker finds the group of {percent(found.right_group.value)} of people"]
+    if found.new_places is not None:
+        said.append(f"there, {_new_places(found.new_places)}")
+    if (again := found.known_places) is not None:
+        what = "claims whether a known place is still visited are right"
+        said.append(f"{percent(again.value)} of {what} (base rate {percent(again.by_chance)})")
+    return f"measured: {'; '.join(said)}"
+
+
+def _new_places(rate: Rate) -> str:
+    return f"{percent(rate.value)} of new places named are right (base rate {percent(rate.by_chance)})"

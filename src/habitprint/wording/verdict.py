@@ -5,15 +5,13 @@ from habitprint.auditing.trials import Trial
 from habitprint.formatting import at_most, counted, headed, percent
 from habitprint.losses import SCALES, leaves_little
 from habitprint.rates import Rate, wilson_interval
-from habitprint.wording.attacks import about_strongest, if_more_is_known
-from habitprint.wording.curves import about_alternatives
-from habitprint.wording.data import about_losses, of_sample
+from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Text, Tile, Tiles, terms
+from habitprint.wording.data import of_sample
 from habitprint.wording.findings import what_of
-from habitprint.wording.forecast import forecast_interval
-from habitprint.wording.page import Block, Card, Caution, Headline, Sign, Text, Tile, Tiles, terms
 from habitprint.wording.people import about_certainty
-from habitprint.wording.protections import about_costs, about_protections, measured_on
-from habitprint.wording.risks import bound_in_short, rows_reconstructed
+from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
+from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed
+from habitprint.wording.risk import about_strongest, if_more_is_known, interval
 
 LIKELY = 0.95  # claims of such a precision are told
 WHOLE = 0.1  # from here on, a headline has whole percents
@@ -103,14 +101,14 @@ def tiles(audit: Audit) -> Tiles:
     taken, sampled = audit.protections.trials[0].taken, of_sample(scope)
     rows = Tile("Rows reconstructed", "–", "each row is published whole")
     if taken.found is not None:
-        rows = Tile("Rows reconstructed", percent(taken.found.rate.value), _interval(taken.found.rate))
+        rows = Tile("Rows reconstructed", percent(taken.found.rate.value), interval(taken.found.rate))
     elif taken.is_grouped:
         rows = Tile("Rows reconstructed", "not measured", "needs the original table")
     where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
     bound = ("none", "") if guaranteed.average >= 1 else (f"at most {at_most(guaranteed.average)}", "pointing at a row")
     return Tiles(
         (
-            Tile(f"Measured risk{sampled}", percent(rate.value), _interval(rate)),
+            Tile(f"Measured risk{sampled}", percent(rate.value), interval(rate)),
             *_on_all(audit),
             Tile(f"Guarantee{sampled}", *bound),
             rows,
@@ -119,19 +117,14 @@ def tiles(audit: Audit) -> Tiles:
     )
 
 
-def _interval(rate: Rate) -> str:
-    return f"{percent(rate.level)} interval {rate.interval_words}"
-
-
 def _on_all(audit: Audit) -> list[Tile]:
     on_all, forecast = audit.on_all, audit.forecast
     if on_all is None or audit.data.scope.whole is None:
         return []
-    measured = Tile(f"One attack on all {on_all.rate.n:,} people", percent(on_all.rate.value), _interval(on_all.rate))
+    measured = Tile(f"One attack on all {on_all.rate.n:,} people", percent(on_all.rate.value), interval(on_all.rate))
     if forecast is None:
         return [measured]
-    ahead = f"{percent(forecast.level)} interval {forecast_interval(forecast)}"
-    return [measured, Tile(f"Forecast for {forecast.n:,} people", percent(forecast.share), ahead)]
+    return [measured, Tile(f"Forecast for {forecast.n:,} people", percent(forecast.share), interval(forecast))]
 
 
 def recommendation(audit: Audit) -> Card:
@@ -195,7 +188,7 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     if audit.data.scope.whole is not None:
         others.append(UNSEEN)
     if advised is not None and not advised.guaranteed.is_within(verdict.target):
-        others.append(_only_in_tests(advised, target))
+        others.append(f"The protection is within {target} only in our tests; {guarantee_of(advised)}.")
     if not verdict.can_pass_at_all and verdict.reason != "guaranteed":
         others.append(f"With fewer than {verdict.n_users_needed:,} people, no risk within {target} can be shown.")
     if audit.options.overlap is not None:
@@ -207,15 +200,6 @@ def cautions(audit: Audit) -> tuple[str, ...]:
 
 def _exceeds(audit: Audit, rate: Rate) -> bool:
     return audit.verdict.passes and rate.high > audit.verdict.target
-
-
-def _only_in_tests(trial: Trial, target: str) -> str:
-    bound = (
-        "there is no guarantee"
-        if trial.guaranteed.average >= 1
-        else f"the guarantee is {at_most(trial.guaranteed.average)}"
-    )
-    return f"The protection is within {target} only in our tests; {bound}."
 
 
 def details(audit: Audit) -> list[str]:

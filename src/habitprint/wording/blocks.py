@@ -1,10 +1,12 @@
 """The blocks that every page is made of: plain values, turned into HTML, Markdown or terminal text by three renderers.
 
-Functions in `wording/` return sentences and blocks; `report/html.py`, `report/markdown.py` and `cli/say.py` show them.
+Functions in `wording/` return sentences and blocks; `report/render.py` and `cli/say.py` show them. Texts without any
+number are in ``texts.md``.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 Sign = Literal["met", "missed", "open"]
@@ -234,7 +236,7 @@ class Page:
 def table(
     caption: str,
     heads: Sequence[str],
-    rows: Sequence[Sequence[Cell | str]],
+    rows: Sequence[Sequence[object]],
     *,
     marked: Sequence[bool] = (),
     note: str = "",
@@ -247,7 +249,7 @@ def table(
     >>> [column.is_number for column in table("Rows", ["fate", "rows"], [["used", Cell("7", 7)]]).columns]
     [False, True]
     """
-    cells = [tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows]
+    cells = [tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows]
     columns = tuple(
         Column(head, any(row[position].key is not None for row in cells)) for position, head in enumerate(heads)
     )
@@ -286,3 +288,27 @@ def sentences(blocks: Sequence[Block]) -> Iterator[str]:
                 yield from (f"{tile.label}: {tile.value}{tile.note and f' ({tile.note})'}" for tile in block.items)
             case Card():
                 yield from (block.title, *sentences(block.blocks))
+
+
+def fixed_text(name: str) -> str:
+    """Return the text of ``texts.md`` under a heading.
+
+    Examples
+    --------
+    >>> fixed_text("truth")
+    'The truth about people is used only to count correct matches. The attacker never sees it.'
+    """
+    return " ".join(fixed_texts(name))
+
+
+def fixed_texts(name: str) -> tuple[str, ...]:
+    """Return the paragraphs of ``texts.md`` under a heading.
+
+    Examples
+    --------
+    >>> len(fixed_texts("not covered"))
+    2
+    """
+    text = (files("habitprint.wording") / "texts.md").read_text(encoding="utf-8")
+    under = dict(part.split("\n\n", 1) for part in text.removeprefix("# ").split("\n# "))
+    return tuple(" ".join(part.split()) for part in under[name].strip().split("\n\n"))

@@ -1,0 +1,339 @@
+"""The pages of an audit as blocks: the report, and the record that a data-protection officer signs.
+
+The report has a first screen, then an appendix under headings that are questions. ``report.json`` holds the facts, and
+the same sentences beside them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import msgspec
+
+from habitprint.auditing.audit import SCHEMA, Audit, Pictured, Run
+from habitprint.events import EventSpec
+from habitprint.formatting import counted, headed, percent, printable_json, sentence
+from habitprint.losses import SCALES
+from habitprint.mechanisms import InputFile
+from habitprint.periods.dates import in_words as day_in_words
+from habitprint.wording import blocks, data, findings, people, protections, releases, risk, verdict
+from habitprint.wording.blocks import (
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    Page,
+    Section,
+    Term,
+    Terms,
+    Text,
+    fixed_text,
+    fixed_texts,
+)
+
+MOST_INPUTS = 4  # files that fit on the record
+ALMOST_ONE = 0.99  # a bound above says nothing
+
+
+def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
+    """Return the report of an audit: the first screen, then what it rests on.
+
+    Parameters
+    ----------
+    audit
+        The facts.
+    figures
+        Its pictures; None where the data has none of that name.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.report.charts import figures_of
+    >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> page = build_page(audit, figures_of(audit))
+    >>> page.blocks[0].text, page.sections[0].heading
+    ('100% of people can be re-identified. Target: 5%.', 'What else should you know?')
+    """
+    sections: dict[str, tuple[str, Sequence[Block | None]]] = {
+        "details": ("What else should you know?", [Bullets((*verdict.details(audit), *_gate(audit)))]),
+        "protections": ("Which protections were tried?", protections.about_all(audit)),
+        "attacker": ("What does the attacker know?", _attacker(audit)),
+        "data": ("Is the data sound?", data.about_data(audit.data)),
+        "attacks": ("Which attacks were run?", [*risk.about_all(audit), figures["attacks"]]),
+        "dependence": ("What does the risk depend on?", _dependence(audit, figures["curves"], figures["pairs"])),
+        "time": ("What if more is known, or the release is repeated?", risk.about_time(audit)),
+        "people": ("Who is at risk?", _people(audit, figures["reliability"], figures["claims"])),
+        "map": ("Which places identify people?", _places(audit, figures["map"])),
+        "reading": ("How is the risk measured?", _reading()),
+        "glossary": ("What do the words mean?", [Terms(_glossary())]),
+        "settings": ("How can this audit be repeated?", _settings(audit)),
+    }
+    return Page(
+        note=fixed_text("internal"),
+        title="Re-identification audit",
+        source=audit.run.source,
+        blocks=_there([*verdict.first_screen(audit), figures["answer"]]),
+        sections=tuple(Section(name, heading, _there(said)) for name, (heading, said) in sections.items() if said),
+        ending=(
+            f"Made by habitprint {audit.versions['habitprint']}. The same facts for machines are in report.json. This "
+            "page makes no request to any network."
+        ),
+        record=build_record(audit),
+    )
+
+
+def _there(parts: Sequence[Block | None]) -> tuple[Block, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+def _gate(audit: Audit) -> list[str]:
+    said = verdict.about_gate(audit)
+    return [f"{said} The command ended with exit code {int(bool(audit.verdict.fails_gate))}."] if said else []
+
+
+def _attacker(audit: Audit) -> list[Block]:
+    spec, overlap, scope = audit.run.events or EventSpec(), audit.options.overlap, audit.data.scope
+    splits = {"part of the day": spec.by_hours, "day of the week": spec.by_weekday}
+    parts = " and ".join(words for words, is_split in splits.items() if is_split)
+    held = "shares" if audit.data.has_shares else "counts"
+    released = f"They have the released table: pseudonyms, places and {held}; no names."
+    times = f"The only times are those in places: {parts}." if parts else "They have no times."
+    reach = f"They know everybody: all {counted(scope.n_attacked_in_all, 'person')} in both tables."
+    if overlap is not None:
+        n = f"{audit.data.n_common:,} are in both tables (overlap: {percent(overlap)})"
+        reach = f"They know only some of the people: {n}."
+    known = (f"{released} {times}", f"{reach}{data.attacker_of_sample(scope)}", *fixed_texts("knowledge"))
+    return [Bullets(known), Text(fixed_text("truth"))]
+
+
+def _dependence(audit: Audit, drawn: Figure | None, pairs: Figure | None) -> list[Block | None]:
+    missing = tuple(
+        f"{risk.TITLES[curve.dimension]}: {risk.about_curve(curve)}" for curve in audit.curves if not curve.points
+    )
+    more: list[Block] = []
+    if audit.forecast is not None:
+        more = [Heading("What if there are more people?"), *map(Text, risk.tell_forecast(audit.forecast))]
+    said = Text("The same attack ran again on parts of the data.")
+    return [said, drawn, *more, pairs, Bullets(missing) if missing else None]
+
+
+def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> list[Block | None]:
+    """Show how certain matches are, and how many people that concerns; nobody is named."""
+    found, options, most_confident = audit.people, audit.options, audit.people.most_confident
+    certain: list[Block] = [Text("There are too few people to estimate the probability of each match.")]
+    if found.confidence is not None:
+        certain = [people.certainty_tiles(found.confidence), Text(people.about_calibration(found.confidence))]
+        advised = audit.protections.advised
+        if advised is not None and advised.confidence is not None:
+            certain.append(Text(f"With the recommended protection: {people.about_certainty(advised.confidence)}"))
+        if options.person_target is not None:
+            certain.append(Text(verdict.about_each_person(audit)))
+    return [
+        Text("A low average can hide certain victims: an attacker may name only people whose match is nearly certain."),
+        *certain,
+        reliability,
+        Text("Claims can also be ordered by margin. These are the numbers of claims at each precision."),
+        people.claims_tiles(found),
+        Text(f"Of the {most_confident.n:,} most confident claims, this share is right: {most_confident.words}."),
+        None if options.confident_target is None else Text(verdict.about_most_confident(audit)),
+        claims,
+        people.margins_table(found),
+        people.anonymity_table(found),
+        Text(
+            "This report names nobody. users.parquet lists each person, the certainty of their match and the places "
+            "that identify them. It is for internal use only: keep it as safe as the data."
+        ),
+    ]
+
+
+def _places(audit: Audit, drawn: Figure | None) -> list[Block | None]:
+    if audit.place_map is None:
+        return []
+    how = "Each match rests on evidence from several places. A place counts by its share of the evidence, averaged over"
+    return [Text(f"{how} its visitors. {people.about_map(audit.place_map)}"), drawn]
+
+
+def _reading() -> list[Block]:
+    decision = [Heading("What decides?"), Bullets(fixed_texts("decision"))]
+    limits = [Heading("What does the result not cover?"), Bullets(fixed_texts("limits"))]
+    return [Text(fixed_text("method")), *decision, *limits]
+
+
+def _glossary() -> tuple[Term, ...]:
+    words = (entry.partition(": ") for entry in fixed_texts("glossary"))
+    scales = ((headed(scale.name), f"{sentence(scale.meaning)} {sentence(scale.ends)}") for scale in SCALES.values())
+    return (*(Term(name, meaning) for name, _, meaning in words), *(Term(*scale) for scale in scales))
+
+
+def _settings(audit: Audit) -> list[Block]:
+    """List every option, the seed, and the version of everything that was used."""
+    records = audit.options, *([] if audit.run.events is None else [audit.run.events])
+    named: list[tuple[object, str]] = [(audit.run, field.name) for field in fields(Run) if field.name != "events"]
+    named += [(record, field.name) for record in records for field in msgspec.structs.fields(record)]
+    settings = [(name.replace("_", " "), _shown(getattr(record, name))) for record, name in named]
+    here = fixed_texts("options here") if audit.on_all is None else ()
+    of_events = fixed_texts("options of events") if audit.run.kind == "events" else ()
+    return [
+        Text(fixed_text("same again")),
+        _typed([*settings, ("weight of the repeated attack", audit.weight)]),
+        Heading("Which options change the result?"),
+        Bullets((*fixed_texts("options"), *here, *of_events)),
+        Heading("Versions"),
+        _typed([*audit.versions.items(), ("schema", SCHEMA)]),
+    ]
+
+
+def _typed(values: Sequence[tuple[str, str]]) -> Terms:
+    return Terms(tuple(Term(name, value, is_literal=True) for name, value in values))
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "yes" if value else "no"
+        case InputFile():
+            return f"{value.name} ({value.n_bytes:,} bytes, SHA-256 {value.sha256})"
+        case tuple():
+            return ", ".join(map(_shown, value)) or "none"
+    return str(value)
+
+
+def build_record(audit: Audit) -> Page:
+    """Return the record of an audit: question, result, recommendation, limits, input files, and lines to sign.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> record = build_record(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    >>> record.blocks[2].items[0].name
+    'Scope'
+    """
+    run, found, released = audit.run, verdict.headline(audit), audit.data.scope.released.words
+    named = f"“{run.source}”{f' ({released})' if released else ''}"
+    parts: list[Block] = [
+        Text(f"Question: can an attacker re-identify people in {named}? {fixed_text('question')}"),
+        Text(f"Result: {found.mark} {found.label}. {found.text} {fixed_text('decision to release')}"),
+        _facts(audit),
+    ]
+    parts += [_typed([("Command", run.command)])] if run.command else []
+    parts += [_inputs(run.inputs)] if run.inputs else []
+    parts.append(blocks.Lines(("Name", "Function", "Date", "Signature")))
+    return Page(fixed_text("internal"), "Record of a re-identification audit", run.source, tuple(parts))
+
+
+def _facts(audit: Audit) -> Terms:
+    options, run = audit.options, audit.run
+    grave = [findings.written(each) for each in audit.data.findings if each.is_grave]
+    program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
+    again = "File paths are omitted; insert yours to run it again." if run.command else "Called from Python."
+    alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
+    return blocks.terms(
+        ("Scope", data.about_scope(audit.data.scope)),
+        ("Cautions about the data", " ".join(grave)),
+        ("Accepted findings", ", ".join(options.accept)),
+        ("Attacker", _attacker_in_short(audit)),
+        ("Target", _target(audit)),
+        ("Measured risk", f"{risk.about_strongest(audit)} {headed(audit.strongest.rate.words)}."),
+        ("Measured on all people", risk.on_all_people(audit)),
+        ("If the attacker knows more", risk.if_more_is_known(audit)),
+        *_guaranteed(audit),
+        *_advice(audit),
+        ("Alternatives", " ".join(alternatives)),
+        ("Losses so far", releases.about_losses(audit.data.losses) if audit.verdict.is_protected else ""),
+        ("Not covered", _not_covered(audit)),
+        ("Kinds of risk", fixed_text("kinds of risk")),
+        ("Made by", f"{program} {again}"),
+    )
+
+
+def _attacker_in_short(audit: Audit) -> str:
+    scope, overlap, n = audit.data.scope, audit.options.overlap, audit.run.n_others
+    known = counted(scope.n_known_in_all, "person")
+    reach = "" if overlap is None else f" Is assumed to know only {percent(overlap)} of the people."
+    more = f" Also holds {counted(n, 'other release')} of the same people and combines them." if n else ""
+    return (
+        f"Holds the released table. Knows the same habits of {known} from another time exactly, with names."
+        f"{data.attacker_of_sample(scope)}{reach} Knows the protection, and applies it to their own data if that "
+        f"helps.{more} Knows nothing else. {risk.about_training(audit.training)}"
+    )
+
+
+def _target(audit: Audit) -> str:
+    most_confident, person = audit.options.confident_target, audit.options.person_target
+    who = "set by the user; the tool knows no legal threshold"
+    if audit.options.target is None:
+        who = "the tool’s default, not a legal threshold"
+    claims = "" if most_confident is None else f" At most {percent(most_confident)} of the most confident claims right."
+    each = "" if person is None else f" At most {percent(person)} for pointing at any person’s row."
+    return f"At most {percent(audit.verdict.target)} of people re-identified: {who}.{claims}{each}"
+
+
+def _guaranteed(audit: Audit) -> list[tuple[str, str]]:
+    """Return the three lines about a table in groups; of another, the guarantee about pointing at its rows."""
+    risks = audit.protections.trials[0].risks
+    if not risks.is_grouped:
+        return [("Guarantee", releases.tell_bound(audit.verdict.guaranteed))]
+    return [(headed(name), sentence(words)) for name, words in releases.risk_lines(risks)]
+
+
+def _advice(audit: Audit) -> list[tuple[str, str]]:
+    found = audit.protections
+    advised, only = found.advised, "" if audit.verdict.passes else protections.about_only_measured(found.only_measured)
+    if advised is None or audit.verdict.passes:
+        return [("Recommendation", f"{verdict.recommendation(audit).title}.{only}")]
+    unseen = f" {verdict.UNSEEN}" if audit.data.scope.whole is not None else ""
+    return [
+        ("Recommendation", f"“{advised.label}”, to keep the {SCALES[found.keep].kept}.{unseen}"),
+        *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
+        ("… re-identified", protections.measured_on(advised)),
+        ("… cost", sentence(releases.about_costs(advised.losses))),
+        ("… alternative", only.strip()),
+    ]
+
+
+def _not_covered(audit: Audit) -> str:
+    advised, target = audit.protections.advised, audit.verdict.target
+    guaranteed = audit.verdict.guaranteed if advised is None else advised.guaranteed
+    # A guarantee rests on identical rows, so on groups.
+    is_guaranteed = guaranteed.is_within(min(target, ALMOST_ONE)) and audit.data.scope.whole is None
+    return " ".join([*fixed_texts("groups" if is_guaranteed else "only measured"), *fixed_texts("not covered")])
+
+
+def _inputs(inputs: Sequence[InputFile]) -> blocks.Table:
+    rows = [[file.name, blocks.Cell(f"{file.n_bytes:,}", file.n_bytes), file.sha256] for file in inputs[:MOST_INPUTS]]
+    n_more = len(inputs) - MOST_INPUTS
+    note = f"And {counted(n_more, 'more file')}: report.json lists them all." if n_more > 0 else ""
+    return blocks.table("Input files", ["File", "Bytes", "SHA-256"], rows, note=note)
+
+
+def report_json(audit: Audit) -> str:
+    """Return the facts of an audit as JSON, with sentences under ``text``, which nobody reads back.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> told = msgspec.json.decode(report_json(audit))
+    >>> told["text"]["headline"] == verdict.headline(audit).text
+    True
+    >>> hp.Audit.from_json(told).to_json() == audit.to_json()
+    True
+    """
+    text = {
+        "headline": verdict.headline(audit).text,
+        "first_screen": list(blocks.sentences(verdict.first_screen(audit))),
+        "details": verdict.details(audit),
+        "scope": data.about_scope(audit.data.scope),
+        "periods": data.how_chosen(audit.data),
+        "findings": [findings.words_of(found) for found in audit.data.findings],
+        "training": risk.about_training(audit.training),
+        "on_all": risk.on_all_people(audit),
+        "forecast": risk.among_more(audit),
+        "curves": {curve.dimension: risk.about_curve(curve) for curve in audit.curves},
+        "linkage": risk.about_linkage(audit.linkage),
+        "protections": protections.about_protections(audit),
+        "alternatives": {each.kind: protections.about_alternative(each, audit) for each in audit.alternatives},
+    }
+    facts = msgspec.json.decode(audit.to_text(), type=dict[str, object])
+    return printable_json(msgspec.json.format(msgspec.json.encode(facts | {"text": text}), indent=1).decode())

@@ -1,0 +1,537 @@
+"""Measured risk in sentences: attacks and their training, what the risk depends on, and forecasts for more people."""
+
+import math
+from collections.abc import Sequence
+from datetime import date
+
+from scipy.special import ndtri
+
+from habitprint.attacks import Outcome
+from habitprint.attacks.attack import EPSILON, AttackMethod
+from habitprint.auditing.audit import AttackerTraining, Audit
+from habitprint.auditing.curves import (
+    FEWEST_USERS,
+    Curve,
+    Dimension,
+    Linkage,
+    Measure,
+    Point,
+    Trend,
+    change_of,
+    trend_of,
+)
+from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
+from habitprint.formatting import at_most, counted, headed, in_column, percent, rounded_up, whole
+from habitprint.matching.matching import EXACT, gap_and_share
+from habitprint.rates import LEVEL, Rate
+from habitprint.training import FEWEST_PEOPLE, Evidence, Training
+from habitprint.weighing.definitions import KindName
+from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
+
+METHODS: dict[AttackMethod, str] = {
+    "joint": "All people are matched together, with the smallest total weight. The optimum is proven.",
+    "approximate": f"All people are matched together, with at least {1 - EPSILON:.1%} of the best gain, proven.",
+    "one-by-one": "Each person gets the nearest row of the other table, even if others get the same row.",
+    "random": "Pairs are drawn at random. Every other rate must be compared with this one.",
+}
+CROSS_FITTED = (
+    " The weight was trained on the truth about one half of the people and used on the other half. No attacker can do "
+    "that."
+)
+# What two users have in common, by the kind of a term of a trained weight.
+EVIDENCE: dict[KindName, str] = {
+    "logarithm": "spending similar shares of time at the same{} places",
+    "minimum": "having large shares in common at the same{} places",
+    "product": "having large shares at the same{} places",
+    "fourth-root": "visiting the same{} places",
+    "likelihood": "visiting{} places that are likely for the other",
+}
+RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
+TITLES: dict[Dimension, str] = {
+    "users": "Number of people",
+    "duration": "Length of the periods",
+    "counts": "Number of counts",
+    "resolution": "Resolution of places",
+    "pairs": "Choice of periods",
+    "distance": "Time between the periods",
+}
+TOO_SHORT = f"No two periods have at least {FEWEST_USERS} people in common."
+NO_TIMES = "Two tables were given, without times. Other periods need events."
+HOW: dict[Measure, str] = {
+    "random groups": "The people were split at random into groups, and each group was attacked alone.",
+    "too few people": f"There are too few people for groups of at least {FEWEST_USERS}.",
+    "thinned counts": "Each count of both tables was kept with the same probability, as in a shorter period.",
+    "no whole counts": "The tables hold shares or fractions; no part of them can be drawn.",
+    "larger squares": "Squares were merged into larger ones, on both sides.",
+    "places put together": "Places were merged by the mapping, on both sides.",
+    "rare places merged": "All but the most popular places were merged into one, on both sides.",
+    "too few places": "There are too few places to merge any.",
+    "first days": "Only the first days of both periods were kept{longer}, for the same people.",
+    "first days of each": "Only the first days of each person in both periods were kept{longer}, for the same people.",
+    "pairs of periods": "Of each pair, the first period was released and the second known.",
+    "distances": "Released: {released}. Known: {days}, sooner or later after these.",
+    "no times": NO_TIMES,
+    "too short": TOO_SHORT,
+}
+UNLINKED: dict[str, str] = {
+    "no times": NO_TIMES,
+    "too short": TOO_SHORT,
+    "several runs of days": "The release is not one run of days, so no repetition was tested.",
+    "fewer than three periods": "The file does not hold three periods as long as the release ({every}), so no "
+    "repetition was tested.",
+}
+# What a curve shows, said only where it goes that way.
+MEANINGS: dict[tuple[Dimension, Trend], str] = {
+    ("users", "falls"): "among more people, each is harder to re-identify",
+    ("duration", "rises"): "more days reveal more about habits",
+    ("counts", "rises"): "more counts reveal more about habits",
+    ("distance", "falls"): "habits change, so data from another time reveals less",
+    ("distance", "no clear change"): "the risk does not clearly fall in that time",
+}
+ALL, NOTHING = 0.9995, 0.0005  # shares that would be shown as all, and as nothing
+
+
+def about_attack(attack: Outcome) -> str:
+    """Say what an attack does.
+
+    Examples
+    --------
+    >>> about_attack(Outcome("one-by-one", "l1", Rate.of(5, 40, 1 / 40), None, 0))
+    'Each person gets the nearest row of the other table, even if others get the same row.'
+    """
+    copied = "" if attack.transform is None else f" The attacker transforms their own data too: {attack.transform}."
+    return METHODS[attack.method] + (CROSS_FITTED if attack.is_cross_fitted else "") + copied
+
+
+def about_gap(gap: float | None) -> str:
+    """Say what is proven of a matching, in a few words.
+
+    Examples
+    --------
+    >>> about_gap(0.0), about_gap(0.1), about_gap(None)
+    ('optimal', 'at least 89% of the best gain', 'none')
+    """
+    if gap is None:
+        return "none"
+    return "optimal" if gap <= EXACT else f"at least {gap_and_share(gap)[1]} of the best gain"
+
+
+def about_proof(gap: float | None, bound: float | None, size: int) -> str:
+    """Say what is proven of a matching, with the bound.
+
+    Examples
+    --------
+    >>> about_proof(0.0, 3.5, 4)
+    'optimal: no 4 pairs can gain more than 3.5 (gap 0)'
+    """
+    if gap is None or bound is None:
+        return "none: one by one optimises no total"
+    return f"{about_gap(gap)}: no {counted(size, 'pair')} can gain more than {bound:.10g} (gap {gap_and_share(gap)[0]})"
+
+
+def about_guesses(n_guesses: int) -> str:
+    """Say how many pairs are guesses, after their number; nothing where none is.
+
+    Examples
+    --------
+    >>> about_guesses(3)
+    ', 3 of them without a shared place: guesses'
+    """
+    return f", {n_guesses:,} of them without a shared place: guesses" if n_guesses else ""
+
+
+def about_strongest(audit: Audit) -> str:
+    """Say which attack is the strongest, and how many people it re-identifies.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_strongest(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    'The strongest attack is joint matching, rarity-half. It re-identifies 12 of 12 people.'
+    """
+    rate, name = audit.strongest.rate, audit.strongest.name
+    sampled = "" if audit.data.scope.whole is None else " of the sample"
+    people = f"{whole(rate.n_correct)} of {counted(rate.n, 'person')}{sampled}"
+    return f"The strongest attack is {name}. It re-identifies {people}."
+
+
+def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
+    """Return attacks with their rates as a table; explained, with what each does.
+
+    Examples
+    --------
+    >>> made = [Outcome("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
+    >>> [cell.text for cell in attacks_table("One", made, explained=False).rows[0].cells]
+    ['Joint matching, l1', '50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%', 'optimal']
+    """
+    rows = []
+    for attack in attacks:
+        name = Cell(attack.title, note=about_attack(attack) if explained else "")
+        rows.append([name, *rate_cells(attack.rate), Cell(about_gap(attack.gap))])
+    return table(caption, ["Attack", *RATE_HEADS, "Proof"], rows)
+
+
+def about_all(audit: Audit) -> list[Block]:
+    """Say which attack is the strongest, how attacks are named, how the attacker trained, and what ran on all people.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> [block.kind for block in about_all(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))]
+    ['text', 'text', 'text']
+    """
+    said: list[Block] = [Text(about_strongest(audit)), Text(fixed_text("attacks"))]
+    said.append(Text(about_training(audit.training)))
+    if audit.on_all is not None:
+        said.append(Text(on_all_people(audit)))
+        said.append(attacks_table("The attack on all people", [audit.on_all], explained=False))
+    return said
+
+
+def rate_cells(rate: Rate) -> list[Cell]:
+    """Return the cells of a rate: correct, of how many, share, both ends of the interval, by chance.
+
+    Examples
+    --------
+    >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
+    ['50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%']
+    """
+    ends = (rate.value, rate.low, rounded_up(rate.high), rate.by_chance)  # an upper end is rounded up everywhere
+    shares = [Cell(in_column(share), share) for share in ends]
+    return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
+
+
+def on_all_people(audit: Audit) -> str:
+    """Say what the attack on all people of remote tables found, beside the forecast; nothing for tables here.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import habitprint as hp
+    >>> attack = Outcome("joint", "l1", Rate.of(50, 1000, by_chance=0.001), 0.0, 0)
+    >>> on_all_people(replace(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), on_all=attack))
+    'One attack ran on all 1,000 people: joint matching, l1 (proven optimal). It re-identifies 5% (95% interval 3.8% \
+to 6.6%; by chance 0.1%).'
+    """
+    if audit.on_all is None:
+        return ""
+    rate, gap, forecast = audit.on_all.rate, audit.on_all.gap or 0.0, audit.forecast
+    proof = "proven optimal" if gap <= EXACT else f"proven: {about_gap(gap)}"
+    found = f"One attack ran on all {rate.n:,} people: {audit.on_all.name} ({proof}). It re-identifies {rate.words}."
+    if forecast is None or forecast.n != rate.n or forecast.n_measured >= rate.n:
+        return found
+    is_within = forecast.low <= rate.value <= forecast.high
+    agrees = "The measurement is within this interval." if is_within else "The measurement is outside, and counts."
+    return f"{found} The forecast from the sample was {percent(forecast.share)} ({interval(forecast)}). {agrees}"
+
+
+def among_more(audit: Audit) -> str:
+    """Say what is forecast for more people; nothing where `on_all_people` says it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> among_more(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    ''
+    """
+    on_all, forecast = audit.on_all, audit.forecast
+    if forecast is None or (on_all is not None and on_all.rate.n == forecast.n):
+        return ""
+    return about_forecast(forecast)
+
+
+def interval(found: Rate | Forecast) -> str:
+    """Return the interval of a share, with its level; the upper end is rounded up.
+
+    Examples
+    --------
+    >>> interval(Rate.of(80, 100, 0.01))
+    '95% interval 71.1% to 86.7%'
+    """
+    return f"{percent(found.level)} interval {percent(found.low)} to {at_most(found.high)}"
+
+
+def of_people(rate: Rate) -> str:
+    """Return a rate with its interval, and of how many people it is.
+
+    Examples
+    --------
+    >>> of_people(Rate.of(80, 100, 0.01))
+    '80% of 100 people (95% interval 71.1% to 86.7%)'
+    """
+    return f"{percent(rate.value)} of {counted(rate.n, 'person')} ({interval(rate)})"
+
+
+def if_more_is_known(audit: Audit) -> str:
+    """Say what an attacker achieves who knows all other time in the file; nothing if none was tried.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import habitprint as hp
+    >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> if_more_is_known(audit)
+    ''
+    >>> if_more_is_known(replace(audit, other_time=Outcome("joint", "l1", Rate.of(9, 12, 0.1), 0.0, 0)))
+    'An attacker who knows all other time in the file re-identifies 75% of 12 people (95% interval 46.8% to 91.2%).'
+    """
+    if audit.other_time is None:
+        return ""
+    return f"An attacker who knows all other time in the file re-identifies {of_people(audit.other_time.rate)}."
+
+
+def about_evidence(evidence: Sequence[Evidence]) -> str:
+    """Say which evidence counts in a trained weight.
+
+    Examples
+    --------
+    >>> about_evidence([Evidence("logarithm", 0.25), Evidence("fourth-root", 0.75, is_rarer=True)])
+    'Visiting the same rare places is the strongest evidence (75%); spending similar shares of time at the same places \
+adds 25%.'
+    """
+
+    def named(each: Evidence) -> str:
+        return EVIDENCE[each.kind].format(" rare" if each.is_rarer else "")
+
+    first, *rest = sorted(evidence, key=lambda each: -each.share)
+    others = "".join(f"; {named(each)} adds {percent(each.share)}" for each in rest)
+    return f"{headed(named(first))} is the strongest evidence ({percent(first.share)}){others}."
+
+
+def about_training(trained: AttackerTraining) -> str:
+    """Say how the attacker of an audit trained, and which evidence counts; or why they could not.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_training(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).training)
+    'The attacker could not train: two tables hold no times.'
+    """
+    if trained.missing is not None:
+        people = f"that needs at least {FEWEST_PEOPLE} people in both tables"
+        why = people if trained.missing == "people" else "two tables hold no times"
+        return f"The attacker could not train: {why}."
+    own = "their own data: the first and second half of what they know about"
+    source = own if trained.on == "own data" else "two earlier tables of"
+    people = counted(trained.n_people, "person")
+    return f"The attacker trained on {source} {people}. {about_evidence(trained.evidence)}"
+
+
+def chosen_in_training(found: Training) -> str:
+    """Say which attack was chosen in training, and why.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> chosen_in_training(hp.train(*hp.datasets.town(80, 30)))[:62]
+    'Trained on 80 people: no attack identified more than the paper'
+    """
+    paper = f"the paper's ({found.paper.outcome.name}: {percent(found.paper.rate.value)})"
+    more = "no attack identified more"
+    if found.best is not found.paper:
+        more = f"{found.best.outcome.name}, identified {percent(found.best.rate.value)}, more"
+    return f"Trained on {found.trained.n_people:,} people: {more} than {paper} by more than noise."
+
+
+def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
+    """Say how a curve was measured and what it shows, or why it was not; `on_all` is one more point, of all people.
+
+    Examples
+    --------
+    >>> few, more = Rate.of(9, 100, by_chance=0.01), Rate.of(55, 100, by_chance=0.01)
+    >>> points = Point(2, "2 days", few, 100), Point(7, "7 days", more, 100)
+    >>> about_curve(Curve("duration", "days in each period", "first days", points))  # doctest: +NORMALIZE_WHITESPACE
+    'Only the first days of both periods were kept, for the same people. From 2 days to 7 days, the risk
+    rises from 9% to 55%: more days reveal more about habits.'
+    """
+    audited = max((point.x for point in curve.points if point.is_as_released), default=math.inf)
+    longer = ", or both were extended" if any(point.x > audited for point in curve.points) else ""
+    first, last = (curve.released and curve.released.one_range) or (date.min, date.min)
+    released = "" if curve.released is None else curve.released.words
+    said = [HOW[curve.how].format(longer=longer, released=released, days=counted((last - first).days + 1, "day"))]
+    if curve.n_sampled is not None and curve.n_in_all is not None:
+        said.append(
+            f"This used a random {curve.n_sampled:,} of {curve.n_in_all:,} people to save time. Among fewer people, "
+            "risks are higher."
+        )
+    elif curve.n_sampled is not None:
+        said.append(f"Each used at most {curve.n_sampled:,} people, drawn at random, to save time.")
+    if shown := _shown_by(curve.dimension, curve.points):
+        said.append(shown)
+    if on_all is not None:
+        said.append(f"The last point is the attack on all {on_all.n:,} people.")
+    return " ".join(said)
+
+
+def _shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
+    """Say what a curve shows; nothing for fewer than two points.
+
+    Of a curve, its first and its last point are compared; of pairs of periods, which are in no order, the one with the
+    least risk and the one with the most.
+    """
+    trend = trend_of(points)
+    if trend is None:
+        return ""
+    if dimension == "pairs":
+        return _differences(points)
+    first, last = points[0], points[-1]
+    between, meaning = f"From {first.label} to {last.label}, the risk", MEANINGS.get((dimension, trend))
+    if trend == "no clear change":
+        shares = f"{_with_interval(first.rate)}, then {_with_interval(last.rate)}"
+        return f"{between} does not clearly change: {shares}.{f' {headed(meaning)}.' if meaning else ''}"
+    why = f": {meaning}" if meaning else ""
+    return f"{between} {trend} from {percent(first.rate.value)} to {percent(last.rate.value)}{why}."
+
+
+def _differences(points: Sequence[Point]) -> str:
+    least, *_, most = sorted(points, key=lambda point: point.rate.value)
+    # The two were picked out of all, so the difference is clear only where intervals are apart that all hold at once.
+    level = 1 - (1 - LEVEL) / len(points)
+    is_clear = change_of(least.rate.at(level), most.rate.at(level)) == "rises"
+    return (
+        f"The risk is lowest for {least.label}, {_with_interval(least.rate)}, and highest for {most.label}, "
+        f"{_with_interval(most.rate)}: the difference is {'clear' if is_clear else 'not clear'}."
+    )
+
+
+def _with_interval(rate: Rate) -> str:
+    return f"{percent(rate.value)} ({rate.interval_words})"
+
+
+def about_linkage(linkage: Linkage) -> str:
+    """Say whether people could be followed through releases that are repeated, or why that was not measured.
+
+    Examples
+    --------
+    >>> about_linkage(Linkage(2, None, None, 7, "fewer than three periods"))
+    'The file does not hold three periods as long as the release (7 days), so no repetition was tested.'
+    """
+    every = counted(linkage.n_days or 0, "day")
+    if linkage.missing is not None:
+        return UNLINKED[linkage.missing].format(every=every)
+    whom = {
+        "a release and in the next one": linkage.consecutive,
+        f"the first and in the last of {linkage.n_periods:,}": linkage.first_to_last,
+    }
+    told = [f"{of_people(rate)} who are in {which}" for which, rate in whom.items() if rate is not None]
+    released = f"If such a table were released every {every} with new pseudonyms"
+    return f"{released}, the same attack would link {', and '.join(told)}."
+
+
+def about_time(audit: Audit) -> list[Block]:
+    """Say what is at risk beyond two periods: from all other time, and if the release is repeated.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_time(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[0].text[:30]
+    'Two tables were given, without'
+    """
+    linkage, other = audit.linkage, audit.other_time
+    measured = {
+        "Known: the known period": None if other is None else audit.strongest.rate,
+        "Known: all other time in the file": None if other is None else other.rate,
+        "Linked: a release and the next one": linkage.consecutive,
+        "Linked: the first release and the last": linkage.first_to_last,
+    }
+    rows = [[name, *rate_cells(rate)] for name, rate in measured.items() if rate is not None]
+    told = [Text(said) for said in (if_more_is_known(audit), about_linkage(linkage)) if said]
+    return [*told, *([table("More time and more releases", ["", *RATE_HEADS], rows)] if rows else [])]
+
+
+def about_forecast(found: Forecast) -> str:
+    """Say what risk is forecast.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> about_forecast(forecast([halves, whole], 1_000))[:19]
+    'Forecast for 1,000 '
+    """
+    share = f"{percent(found.share)} ({interval(found)}; by chance {percent(found.by_chance)})"
+    if found.n <= found.n_measured:
+        return f"Among {_people(found.n)} of these people, the risk would be {share}."
+    return (
+        f"Forecast for {_people(found.n)} similar people: {share}. Measured on "
+        f"{_people(found.n_measured)} people: {percent(found.measured.value)}."
+        f"{' The forecast is vague: test more people.' if found.is_vague else ''}"
+    )
+
+
+def tell_forecast(found: Forecast) -> tuple[str, ...]:
+    """Return all that there is to say: what is to be expected, how many people it would take, and by which law.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> len(tell_forecast(forecast([halves, whole], 1_000)))
+    2
+    """
+    needed = () if found.needed is None else (about_needed(found.needed),)
+    return (about_forecast(found), *needed, about_law(found))
+
+
+def about_needed(needed: PeopleNeeded) -> str:
+    """Say how many people a release must have.
+
+    Examples
+    --------
+    >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
+    For a risk within 5% without protection, a release needs about 120,000 people (at least 40,000; perhaps no \
+population is large enough).
+    """
+    start = f"For a risk within {percent(needed.target)} without protection"
+    if needed.low is None:
+        return f"No realistic population brings the unprotected table below {percent(needed.target)}."
+    if needed.n is None:
+        return f"{start}, probably no population is large enough; at least {_people(needed.low)} are needed."
+    if needed.high is not None and needed.high <= needed.n_measured:
+        return f"{start}, {_people(needed.high)} people are enough."
+    sure = "perhaps no population is large enough" if needed.high is None else f"at most {_people(needed.high)}"
+    return f"{start}, a release needs about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
+
+
+def about_law(found: Forecast) -> str:
+    """Say which curve fits best, and how far it is trusted.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> about_law(forecast([halves, whole], 1_000))[:30]
+    'The curve that fits best gives'
+    """
+    steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
+    return (
+        f"The curve that fits best gives {percent(found.law.share(found.n))}: {_meaning(found.law)}. The forecast is "
+        f"the median of all curves that fit. The interval allows a fall {steeper:.2g} times as steep or as flat."
+    )
+
+
+def _meaning(law: Law) -> str:
+    start = max(round(law.b), 1)
+    falls = f"from about {start:,} people on, each doubling leaves {percent(2**-law.a)}"
+    if law.a > STEEP:
+        falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
+    if law.always >= ALL:
+        return "all are re-identified among any number of people"
+    if law.always < NOTHING:
+        return f"nobody is re-identified among very many people, and {falls}{'' if law.a > STEEP else ' of the share'}"
+    return f"{percent(law.always)} are re-identified among any number of people; of the others, {falls}"
+
+
+def _people(n: int) -> str:
+    """Return a number of people to three figures; a small one as it is."""
+    if n < 10_000:  # noqa: PLR2004
+        return f"{n:,}"
+    digits = len(str(n)) - 3
+    rounded = round(n / 10**digits) * 10**digits
+    for unit, word in ((10**9, "billion"), (10**6, "million")):
+        if rounded >= unit:
+            return f"{rounded / unit:.3g} {word}"
+    return f"{rounded:,}"
