@@ -42,7 +42,7 @@ from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.recoding import keep_places
 from habitprint.periods import OnDays, Split, split
-from habitprint.periods.dates import day_of_week_zero, local_weeks
+from habitprint.periods.dates import day_of_week_zero, local_days, weeks_of
 from habitprint.periods.day_table import DayTable
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
@@ -381,7 +381,7 @@ def _describe_active_weeks(job: Job, shared: SharedData) -> Description:
     data = shared.data(job.data)
     assert data.box is not None, "squares are laid over positions"  # noqa: S101
     within = Grid(SQUARE, data.box).place(data.events)
-    week = local_weeks(data.events.time_zone, WEEKS_FROM).alias("week")
+    week = weeks_of(local_days(data.events.time_zone), WEEKS_FROM).alias("week")
     (active,) = collect([within.usable.select("user", week).unique().sort("user", "week")], data.events.source)
     start = day_of_week_zero(WEEKS_FROM)
     rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())

@@ -97,19 +97,6 @@ def weeks_of(day: pl.Expr, first_day: DayName) -> pl.Expr:
     return (day - (day_of_week_zero(first_day) - EPOCH).days) // 7
 
 
-def local_weeks(time_zone: str, first_day: DayName) -> pl.Expr:
-    """Return the expression for the local week of an event.
-
-    Examples
-    --------
-    >>> from datetime import UTC
-    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, day, tzinfo=UTC) for day in (5, 11, 12)]})
-    >>> frame.select(local_weeks("UTC", "monday")).to_series().to_list()
-    [0, 0, 1]
-    """
-    return weeks_of(local_days(time_zone), first_day)
-
-
 def day_of_week_zero(first_day: DayName) -> date:
     """Return the first day of week 0, for weeks that begin on a given day.
 

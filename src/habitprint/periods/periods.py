@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import polars as pl
 
@@ -52,6 +52,11 @@ class Span:
             return None
         first, last = self.ranges[0]
         return None if first is None or last is None else (first, last)
+
+    @property
+    def holds(self) -> pl.Expr:
+        """Return the expression that says whether a column ``day`` lies in the span."""
+        return pl.any_horizontal(between(first or date.min, last or date.max) for first, last in self.ranges)
 
     @classmethod
     def between(cls, first: date, last: date) -> "Span":
@@ -118,8 +123,30 @@ class FoundPeriod:
         return replace(found, words=f"{found.words}: {self.how}")
 
 
+class OfDays:
+    """The base of periods that tell the part of an event by its day alone."""
+
+    @property
+    def spans(self) -> tuple[Span, Span]:
+        """Return the days of the released and of the known part."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """Return the periods in words."""
+        released, known = self.spans
+        return f"{released.words} released, {known.words} known"
+
+    def parts(self, events: Events | DayTable) -> Parts:
+        """Return the events with their parts."""
+        released, known = self.spans
+        part = pl.when(released.holds).then(pl.lit(RELEASED, pl.Int8)).when(known.holds).then(pl.lit(KNOWN, pl.Int8))
+        table = DayTable.of(events).with_part(part)
+        return Parts(table, f"{self.words} ({table.events.time_zone})", released, known)
+
+
 @dataclass(frozen=True)
-class DateRanges:
+class DateRanges(OfDays):
     """Two ranges of days, each with its first and its last day: the first is released, the second known.
 
     Examples
@@ -147,18 +174,10 @@ class DateRanges:
         return to_range("released", self.released), to_range("known", self.known)
 
     @property
-    def words(self) -> str:
-        """Return the periods in words."""
-        released, known = (Span.between(*days).words for days in self.ranges)
-        return f"{released} released, {known} known"
-
-    def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts."""
-        is_released, is_known = (between(*days) for days in self.ranges)
-        part = pl.when(is_released).then(pl.lit(RELEASED, pl.Int8)).when(is_known).then(pl.lit(KNOWN, pl.Int8))
-        released, known = (Span.between(*days) for days in self.ranges)
-        table = DayTable.of(events).with_part(part)
-        return Parts(table, f"{self.words} ({table.events.time_zone})", released, known)
+    def spans(self) -> tuple[Span, Span]:
+        """Return the days of the released and of the known part."""
+        released, known = self.ranges
+        return Span.between(*released), Span.between(*known)
 
 
 def to_range(name: str, days: object) -> tuple[date, date]:
@@ -186,7 +205,7 @@ def to_range(name: str, days: object) -> tuple[date, date]:
 
 
 @dataclass(frozen=True)
-class AllOtherTime:
+class AllOtherTime(OfDays):
     """One range of days is released and all other time in the file known; or one is known and the rest released.
 
     Parameters
@@ -218,27 +237,14 @@ class AllOtherTime:
         return to_range("released", self.released) if self.known is None else to_range("known", self.known)
 
     @property
-    def words(self) -> str:
-        """Return the periods in words."""
-        released, known = self._spans
-        return f"{released.words} released, {known.words} known"
-
-    @property
-    def _spans(self) -> tuple[Span, Span]:
+    def spans(self) -> tuple[Span, Span]:
+        """Return the days of the released and of the known part."""
         days, rest = Span.between(*self.range), Span.outside(*self.range)
         return (days, rest) if self.known is None else (rest, days)
 
-    def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts."""
-        within, outside = (RELEASED, KNOWN) if self.known is None else (KNOWN, RELEASED)
-        is_within = between(*self.range)
-        part = pl.when(is_within).then(pl.lit(within, pl.Int8)).otherwise(pl.lit(outside, pl.Int8))
-        table = DayTable.of(events).with_part(part)
-        return Parts(table, f"{self.words} ({table.events.time_zone})", *self._spans)
-
 
 @dataclass(frozen=True)
-class ConsecutiveWeeks:
+class ConsecutiveWeeks(OfDays):
     """Two weeks in a row from a date: the first is released, the second known.
 
     Examples
@@ -260,13 +266,9 @@ class ConsecutiveWeeks:
         return DateRanges((start, a), (b, c))
 
     @property
-    def words(self) -> str:
-        """Return the weeks in words."""
-        return self.ranges.words
-
-    def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts."""
-        return self.ranges.parts(events)
+    def spans(self) -> tuple[Span, Span]:
+        """Return the days of the released and of the known part."""
+        return self.ranges.spans
 
 
 @dataclass(frozen=True)
@@ -291,6 +293,7 @@ class BusiestWeeks:
     """
 
     first_day: DayName = "monday"
+    how: ClassVar[str] = "the two weeks with the most users active in both (an event in each, among all users)"
 
     def __post_init__(self) -> None:
         require_option("first_day", self.first_day, DAYS)
@@ -317,15 +320,10 @@ class BusiestWeeks:
         best = both.sort("len", "week", descending=[True, False])["week"][0]
         return ConsecutiveWeeks(day_of_week_zero(self.first_day) + timedelta(weeks=best))
 
-    def explained(self, found: ConsecutiveWeeks) -> FoundPeriod:
-        """Return the weeks that were found, and how."""
-        how = "the two weeks with the most users active in both (an event in each, among all users)"
-        return FoundPeriod(found, how)
-
     def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         table = DayTable.of(events).kept()
-        return self.explained(self.find(table)).parts(table)
+        return FoundPeriod(self.find(table), self.how).parts(table)
 
 
 @dataclass(frozen=True)
@@ -344,6 +342,8 @@ class HalvesOfRows:
     '2 April 2012 to 15 April 2012 released, 16 April 2012 to 18 April 2012 known'
     """
 
+    how: ClassVar[str] = "cut at the day that halves the rows"
+
     def find(self, events: Events | DayTable) -> DateRanges:
         """Return the two ranges of days found in the events."""
         return self.cut(count_days(events))
@@ -353,14 +353,10 @@ class HalvesOfRows:
         first, cut, last = calendar.halves
         return DateRanges((first, cut - timedelta(days=1)), (cut, last))
 
-    def explained(self, found: DateRanges) -> FoundPeriod:
-        """Return the ranges that were found, and how."""
-        return FoundPeriod(found, "cut at the day that halves the rows")
-
     def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         table = DayTable.of(events).kept()
-        return self.explained(self.find(table)).parts(table)
+        return FoundPeriod(self.find(table), self.how).parts(table)
 
 
 @dataclass(frozen=True)

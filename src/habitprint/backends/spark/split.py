@@ -43,7 +43,7 @@ from habitprint.periods import (
 )
 from habitprint.periods.dates import day_of_week_zero, local_days
 from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable, that_last
-from habitprint.periods.periods import KNOWN, RELEASED, Parts
+from habitprint.periods.periods import KNOWN, RELEASED, FoundPeriod, Parts
 from habitprint.periods.split import (
     Accounted,
     Sides,
@@ -529,15 +529,15 @@ def _settled(period: Period, source: str, by_day: DataFrame, days: pl.DataFrame,
         weeks = by_day.where("reason = 0").groupBy("user").agg(sf.collect_set(_week(period.first_day)).alias("weeks"))
         both = weeks.select(sf.explode(sf.expr("filter(weeks, one -> array_contains(weeks, one + 1))")).alias("week"))
         found = collect(both.groupBy("week").agg(sf.count("*").alias("len")), "finding the periods", progress)
-        return period.explained(period.busiest(found, source))
+        return FoundPeriod(period.busiest(found, source), period.how)
     if isinstance(period, HalvesOfRows):
         calendar = Calendar(tuple(DayRows(EPOCH + timedelta(days=day), n) for day, n in days.rows()), source)
-        return period.explained(period.cut(calendar))
+        return FoundPeriod(period.cut(calendar), period.how)
     return period
 
 
 def _week(first_day: DayName) -> Column:
-    """Return the number of a day's week, as `local_weeks` counts them."""
+    """Return the number of a day's week, as `weeks_of` counts them."""
     return sf.floor((sf.col("day") - (day_of_week_zero(first_day) - EPOCH).days) / 7)
 
 
