@@ -129,7 +129,7 @@ def table_with(**columns: list[object]) -> dict[str, object]:
     ("table", "message"),
     [
         ({"user": ["a"], "plaice": ["x"], "count": [1]}, "no column 'place'"),
-        ({"user": ["a"], "plaice": ["x"], "count": [1]}, "rename 'plaice' to 'place'"),
+        ({"user": ["a"], "plaice": ["x"], "count": [1]}, "did you mean 'plaice'"),
         ({"user;place;count": ["a;x;1"]}, "give the separator"),
         ({"user": [], "place": [], "count": []}, "the table is empty"),
         (table_with(count=[1, -2]), "negative in row 2"),

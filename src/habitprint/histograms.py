@@ -15,15 +15,14 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.counts import COLUMNS, Duplicates, checked_counts, counts_from_table, equal_rows
 from habitprint.display import Framed, Shown
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.flags import flag
 from habitprint.ids import ascending, positions, same_kind, to_ids
-from habitprint.io.count_tables import COLUMNS, Duplicates, checked_counts, counts_from_table
 from habitprint.io.dialects import Expected, Format, FormatKeywords
 from habitprint.io.inputs import OF_POLARS, reading
 from habitprint.io.tables import open_table
-from habitprint.ties import equal_rows
 
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
 

@@ -16,7 +16,7 @@ from habitprint.events.events import require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.io.inputs import OF_POLARS, reading
-from habitprint.io.tables import collect, read_table, rename, require_columns, to_frame
+from habitprint.io.tables import collect, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
 BY_PLACE = "a mapping says which place becomes which"
@@ -99,7 +99,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         if isinstance(table, Mapping) and (not table or any(isinstance(to, (str, int)) for to in table.values())):
             return cls(pl.DataFrame({"place": to_ids(table.keys(), "place"), "to": to_ids(table.values(), "to")}))
         frame = to_frame(table)
-        require_columns(frame, [place, to], source="the mapping", advise=_advise)
+        require_columns(frame, [place, to], source="the mapping")
         return cls(pl.DataFrame({"place": to_ids(frame[place], place), "to": to_ids(frame[to], to)}))
 
     @overload
@@ -232,10 +232,6 @@ def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to
             return PlaceMapping(mapping.table, Path(path).name)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
-
-
-def _advise(meant: Mapping[str, str | None]) -> str:
-    return f"{rename(meant)}; in Python, hp.PlaceMapping.from_table takes other names: place=…, to=…"
 
 
 def _with_places_of_kind(table: pl.DataFrame, kind: pl.DataType) -> pl.DataFrame:

@@ -23,7 +23,7 @@ import habitprint as hp
 from habitprint.cli.app import app
 from habitprint.io import databases
 from habitprint.io.databases import query_address, query_file, without_password
-from habitprint.io.excel import read_sheet
+from habitprint.io.tables import read_sheet
 
 CALLS = pl.DataFrame(
     {

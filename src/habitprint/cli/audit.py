@@ -40,13 +40,13 @@ from habitprint.cli.options import Given, JsonOption, Options, expanded, given, 
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions, refuse_to_train_on
+from habitprint.counts import Duplicates
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import EventSpec, ReadAs
 from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS
 from habitprint.formatting import headed, percent
 from habitprint.histograms import TableSpec, read_histograms
-from habitprint.io.count_tables import Duplicates
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
 from habitprint.io.files import check_folder, real_path

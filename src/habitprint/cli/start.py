@@ -11,11 +11,11 @@ from habitprint.arguments import sha256_of
 from habitprint.auditing.reconstruction import Risks, measure_risks
 from habitprint.auditing.verdict import Advice
 from habitprint.cli.open_events import counted_as, on_days, open_events, period_or, to_span
+from habitprint.counts import COLUMNS
 from habitprint.errors import InputError, first_few
 from habitprint.events import EventSpec
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.ids import positions
-from habitprint.io.count_tables import COLUMNS
 from habitprint.io.dialects import Expected
 from habitprint.io.tables import READERS, read_names, read_table
 from habitprint.losses import measure_losses

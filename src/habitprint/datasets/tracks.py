@@ -19,8 +19,7 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
-from habitprint.events.events import Reason
-from habitprint.events.frame import to_events
+from habitprint.events.events import Reason, to_events
 from habitprint.events.spec import Reading
 from habitprint.grids import Box
 from habitprint.io.files import OWNERS_FOLDER, real_path, write_whole

@@ -1,13 +1,12 @@
 """Tables of events: who was where and when."""
 
-from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
-from habitprint.events.frame import events_from_frame
+from habitprint.events.events import Events, ReadAs, Reason, events_from_frame
 from habitprint.events.places import by_hours, by_weekday, until_next
 from habitprint.events.plain import plain_ids, refuse_absent_ids, without_ids
 from habitprint.events.read import read_events
 from habitprint.events.runs import Runs, find_runs
 from habitprint.events.shared import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
-from habitprint.events.spec import EventSpec
+from habitprint.events.spec import EventSpec, OnBadRows
 
 __all__ = [
     "EventSpec",

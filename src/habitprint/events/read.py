@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,8 +16,7 @@ import msgspec
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.events.events import Events, Reason
-from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, to_events
+from habitprint.events.events import BLANK, NO_ID, NUMBERS, SURPLUS, Events, Reason, to_events
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import is_address, query_address, without_password
@@ -32,9 +30,8 @@ from habitprint.io.dialects import (
     refuse_wide,
     require_alike,
 )
-from habitprint.io.excel import ENDINGS as WORKBOOKS
-from habitprint.io.inputs import content_kind, reading, require_file
-from habitprint.io.tables import SHOWN, collect, find_label, open_table, without_escape
+from habitprint.io.inputs import reading, require_content, require_file
+from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_rows, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
@@ -47,8 +44,8 @@ LOOK = (
     "told: --separator, --decimal, --encoding"
 )
 EMPTY = Reason("the line is empty", is_fault=False)
-TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
-SWALLOWED = Reason("a cell holds whole lines", is_fault=True, hides_rows=True)
+TOO_LONG = Reason("the line has more fields than there are columns")
+SWALLOWED = Reason("a cell holds whole lines", hides_rows=True)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -109,8 +106,7 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>>     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "calls.csv"
     ...     _ = file.write_text("caller,when,antenna\nJill,2012-04-09 08:30:00,12\n")
     ...     calls = read_events(file, user="caller", time="when", place="antenna")
@@ -179,14 +175,14 @@ def _kind(file: Path) -> str:
 
 
 def _opened(files: list[Path], kind: str, how: Reading) -> tuple[Opened, str | None]:
+    if how.columns is not None and kind not in SEPARATED:
+        raise InputError(
+            f"columns={how.columns!r} is for text files without a header",
+            why=f"the columns of a {kind} file have names",
+            fix="leave it away, and say which is which: user=…, time=…, place=…",
+        )
     for file in files:
-        found = content_kind(file)
-        if found is not None and file.suffix.lower() not in found.endings:
-            raise InputError(
-                f"cannot read {file}: {found.words}, though its name ends in '{file.suffix}'",
-                why="the format of events is told by the ending of the name",
-                fix=f"give it the ending that it should have, such as {found.endings[0]}",
-            )
+        require_content(file)
     with reading(
         first_few(map(str, files), 1),
         why=f"its content is not that of a {kind} file, or it may not be opened",
@@ -209,29 +205,34 @@ def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path]
             yield [copies.enter_context(as_utf8(file, encoding)) for file, encoding in pairs]
 
 
-def _separated(usual: str) -> Opener:
-    def open_text(files: list[Path], how: Reading) -> Opened:
-        columns, wanted = how.columns, how.roles
-        if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
-            raise InputError(
-                f"columns={columns!r} is not a list of different names",
-                why="each column has a name of its own",
-                fix="write columns=['user', 'time', 'place']",
-            )
-        dialects = _dialects(files, usual, how)
-        # Of files without any fraction nobody can tell the sign, and it does not matter.
-        dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
-        encodings = [one.encoding for one in dialects]
-        with _sources(files, encodings) as sources:
-            if columns is None:
-                alone = (_scan_text(source, dialect, None) for source in sources)
-                _refuse_other_headers(dict(zip(files, alone, strict=True)), wanted)
-            names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
-            opened = open_rows(sources, dialect, names, wanted, has_header=columns is None)
-        told = " and ".join(dict.fromkeys(encodings))
-        return replace(opened, dialect=replace(dialect, encoding=told))
-
-    return open_text
+def _open_text(files: list[Path], how: Reading) -> Opened:
+    columns, wanted = how.columns, how.roles
+    if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
+        raise InputError(
+            f"columns={columns!r} is not a list of different names",
+            why="each column has a name of its own",
+            fix="write columns=['user', 'time', 'place']",
+        )
+    numbers = {role: wanted[role] for role in NUMBERS if role in wanted}
+    expected = Expected(
+        SEPARATED[_kind(files[0])],
+        tuple(wanted.values()),
+        None if columns is None else tuple(columns),
+        tuple(numbers.values()),
+        tuple(numbers[role] for role in DEGREES if role in numbers),
+    )
+    dialects = [find_dialect(file, how, expected) for file in files]
+    require_alike(dialects, files)
+    # Of files without any fraction nobody can tell the sign, and it does not matter.
+    dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
+    encodings = [one.encoding for one in dialects]
+    with _sources(files, encodings) as sources:
+        if columns is None:
+            alone = (_scan_text(source, dialect, None) for source in sources)
+            _refuse_other_headers(dict(zip(files, alone, strict=True)), wanted)
+        names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
+        opened = open_rows(sources, dialect, names, wanted, has_header=columns is None)
+    return replace(opened, dialect=replace(dialect, encoding=" and ".join(dict.fromkeys(encodings))))
 
 
 Sources = Path | IO[bytes] | list[Path] | list[IO[bytes]]
@@ -300,21 +301,6 @@ def _scan_text(
     )
 
 
-def _dialects(files: list[Path], usual: str, how: Reading) -> list[Dialect]:
-    """Return how each of some text files is written: all of them alike, but for the encoding."""
-    numbers = {role: how.roles[role] for role in NUMBERS if role in how.roles}
-    expected = Expected(
-        usual,
-        tuple(how.roles.values()),
-        None if how.columns is None else tuple(how.columns),
-        tuple(numbers.values()),
-        tuple(numbers[role] for role in DEGREES if role in numbers),
-    )
-    dialects = [find_dialect(file, how, expected) for file in files]
-    require_alike(dialects, files)
-    return dialects
-
-
 def _refuse_other_headers(scans: Mapping[Path, pl.LazyFrame], wanted: Mapping[str, str]) -> None:
     """Raise `InputError` if a file is empty, or has no header with the columns that the first one has."""
     first, in_first = next(iter(scans)), list[str]()
@@ -335,18 +321,8 @@ def _refuse_other_headers(scans: Mapping[Path, pl.LazyFrame], wanted: Mapping[st
             )
 
 
-def _refuse_columns(columns: Sequence[str] | None, kind: str) -> None:
-    if columns is not None:
-        raise InputError(
-            f"columns={columns!r} is for text files without a header",
-            why=f"the columns of a {kind} file have names",
-            fix="leave it away, and say which is which: user=…, time=…, place=…",
-        )
-
-
 def _open_lines(files: list[Path], how: Reading) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
-    _refuse_columns(how.columns, "NDJSON")
     wanted, source = how.roles, first_few(map(str, files), 1)
     # JSON is UTF-8, or has the mark of UTF-16; nothing else is looked for.
     encodings = [how.codec or find_mark(file) or UTF_8 for file in files]
@@ -368,7 +344,7 @@ def _open_lines(files: list[Path], how: Reading) -> Opened:
         is_blank.alias(BLANK),
         *(_is_no_id(column).alias(NO_ID[role]) for role, column in ids.items()),
     )
-    no_ids = ((pl.col(NO_ID[role]), Reason(NO_ID[role], is_fault=True)) for role in ids)
+    no_ids = ((pl.col(NO_ID[role]), Reason(NO_ID[role])) for role in ids)
     return Opened(frame, ((pl.col(BLANK), EMPTY), *no_ids))
 
 
@@ -400,50 +376,34 @@ def _is_simple(name: str) -> bool:
 
 
 def _open_parquet(files: list[Path], how: Reading) -> Opened:
-    _refuse_columns(how.columns, "Parquet")
+    del how
     try:
         with reading(files[0], why="its columns cannot be told", fix=COPY):
-            return _scan_parquet(files)
+            return Opened(_scan_parquet(files))
     except InputError as error:
         if ZONE_FAULT not in str(error.__cause__):
             raise
     # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called, and UTC is all
     # that is made of them here; in a copy, because the whole process would have to be told for as long as it is read.
-    with tempfile.TemporaryFile() as copy:
-        with _any_zone():
-            frame = _scan_parquet(files).frame
-            kinds = frame.collect_schema()
-            zoned = {name: kind for name, kind in kinds.items() if isinstance(kind, pl.Datetime) and kind.time_zone}
-            in_utc = (pl.col(name).cast(pl.Datetime(kind.time_unit, "UTC")) for name, kind in zoned.items())
-            frame.with_columns(in_utc).sink_parquet(copy)
-        copy.seek(0)
-        # The frame keeps the copy open by itself.
-        return Opened(pl.scan_parquet(copy))
-
-
-@contextmanager
-def _any_zone() -> Iterator[None]:
-    """Let polars pass over the names of zones."""
-    before = os.environ.get(ANY_ZONE)
     os.environ[ANY_ZONE] = "1"
     try:
-        yield
+        frame = _scan_parquet(files)
+        kinds = frame.collect_schema()
+        zoned = {name: kind for name, kind in kinds.items() if isinstance(kind, pl.Datetime) and kind.time_zone}
+        in_utc = (pl.col(name).cast(pl.Datetime(kind.time_unit, "UTC")) for name, kind in zoned.items())
+        return Opened(keep_rows(frame.with_columns(in_utc), str(files[0])))
     finally:
-        if before is None:
-            del os.environ[ANY_ZONE]
-        else:
-            os.environ[ANY_ZONE] = before
+        del os.environ[ANY_ZONE]
 
 
-def _scan_parquet(files: list[Path]) -> Opened:
+def _scan_parquet(files: list[Path]) -> pl.LazyFrame:
     frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
     frame.collect_schema()
-    return Opened(frame)
+    return frame
 
 
 def _open_whole(files: list[Path], how: Reading) -> Opened:
     """Read sheets, or tables of databases, into memory: they are not made to be read in pieces."""
-    _refuse_columns(how.columns, files[0].suffix)
     frames = [open_table(file, asked=how).frame for file in files]
     try:
         return Opened(pl.concat(frames, how="vertical_relaxed").lazy())
@@ -455,13 +415,12 @@ def _open_whole(files: list[Path], how: Reading) -> Opened:
         ) from error
 
 
+SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # text with columns, and the usual separator
 OPENERS: dict[str, Opener] = {
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
-    ".txt": _separated("\t"),
+    **dict.fromkeys(SEPARATED, _open_text),
     ".ndjson": _open_lines,
     ".jsonl": _open_lines,
     ".parquet": _open_parquet,
     **dict.fromkeys((*WORKBOOKS, *DATABASES), _open_whole),
 }
-TEXT = (".csv", ".tsv", ".txt", ".ndjson", ".jsonl")
+TEXT = (*SEPARATED, ".ndjson", ".jsonl")

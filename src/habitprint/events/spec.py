@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from habitprint.errors import InputError
-from habitprint.events.events import OnBadRows
 from habitprint.events.times import require_time_zone
 from habitprint.flags import MAIN, PERIODS, PLACES, flag
 from habitprint.io.dialects import Format, FormatKeywords
 
 SPAN = "FIRST..LAST"
 
+OnBadRows = Literal["fail", "skip"]
 DayName = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 Shared = Literal["keep", "merge", "drop"]
 

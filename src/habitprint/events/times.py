@@ -104,27 +104,33 @@ def find_time_formats(
     >>> find_time_formats(frame, "when", pl.String(), None)
     ('%d/%m/%Y %H:%M',)
     """
-    if kind.is_temporal() or kind == pl.Null:
-        if kind == pl.Date or isinstance(kind, (pl.Datetime, pl.Null)):
-            return ()
-        raise _no_times(column, kind)
-    formats = (time_format,) if isinstance(time_format, str) else tuple(time_format or ())
+    if kind in (pl.Date, pl.Null) or isinstance(kind, pl.Datetime):
+        return ()
     is_text = _is_text(kind)
-    if kind.is_numeric() or (is_text and formats and formats[0] in UNITS):
+    if not is_text and not kind.is_numeric():
+        raise InputError(
+            f"column '{column}' holds {kind} values, which are not times",
+            why="an event has a time",
+            fix="give a column of dates with times, text or numbers since 1970",
+        )
+    formats = (time_format,) if isinstance(time_format, str) else tuple(time_format or ())
+    text = time_text(column)
+    if not is_text or (formats and formats[0] in UNITS):
         if len(formats) != 1 or formats[0] not in UNITS:
-            (sample,) = collect([frame.select(pl.col(column)).drop_nulls().head(SAMPLE)], source)
-            raise _no_unit(sample.to_series(), column)
+            (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
+            raise _unreadable(sample.to_series(), column)
         return formats
-    if not is_text:
-        raise _no_times(column, kind)
     if not formats:
-        text = time_text(column)
         (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
-        possible = possible_formats(sample.to_series(), column)
-        if len(possible) > 1:
-            possible = _narrowed(frame, text, possible, column, source)
-        formats = possible
-    _refuse_unknown_formats(formats)
+        formats = possible_formats(sample.to_series(), column)
+        if len(formats) > 1:
+            (telling,) = collect([frame.select(telling_times(column, formats))], source)
+            sample = pl.concat([sample, telling])
+            formats = possible_formats(sample.to_series(), column)
+        if len(formats) > 1:
+            raise _in_doubt(sample.to_series(), formats, column)
+    for fmt in formats:
+        _refuse_unknown_format(fmt)
     return formats
 
 
@@ -192,30 +198,6 @@ def _is_text(kind: pl.DataType) -> bool:
     return kind == pl.String or isinstance(kind, (pl.Categorical, pl.Enum))
 
 
-def _no_times(column: str, kind: pl.DataType) -> InputError:
-    return InputError(
-        f"column '{column}' holds {kind} values, which are not times",
-        why="an event has a time",
-        fix="give a column of dates with times, text or numbers since 1970",
-    )
-
-
-def _no_unit(sample: pl.Series, column: str) -> InputError:
-    """Return the error for numbers of which it is not said what they count; numbers of Excel are recognised."""
-    numbers = sample.cast(pl.Float64, strict=False)
-    if not numbers.is_empty() and numbers.is_between(*EXCEL_DAYS).all():
-        return InputError(
-            f"column '{column}' holds numbers such as {first_few(sample.head(2))}, as Excel counts days",
-            why="read as seconds, all of them would be on 1 January 1970",
-            fix=f"read them as days of Excel: --time-format {EXCEL} (time_format={EXCEL!r} in Python)",
-        )
-    return InputError(
-        f"column '{column}' holds numbers, and it is not said of what: {first_few(sample.head(3))}",
-        why="a number may count seconds, milliseconds or microseconds since 1970, or days of Excel",
-        fix=f"say which: time_format='seconds' (one of {', '.join(UNITS)}; on the command line: --time-format)",
-    )
-
-
 def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
     """Return the formats in which all the times of a sample are written, one for each meaning that they may have.
 
@@ -235,7 +217,15 @@ def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
     sample, read = sample.filter(is_time), read.filter(is_time)
     fitting = [fmt for fmt in FORMATS if read[fmt].null_count() == 0]
     if not fitting:
-        raise _several_formats(sample, read, column)
+        commonest = min(FORMATS, key=lambda fmt: read[fmt].null_count())
+        fits = read[commonest].is_not_null()
+        raise InputError(
+            f"the times of column '{column}' are written in several formats: {sample.filter(fits)[-1]!r}, but also "
+            f"{sample.filter(~fits)[0]!r}",
+            why=f"read as {commonest}, some of them mean nothing",
+            fix=f"name the one to use, then others count as bad rows: time_format={commonest!r} "
+            f"(on the command line: --time-format {shlex.quote(commonest)}); or give a list of formats",
+        )
     different: list[str] = []
     for fmt in fitting:
         if all((read[fmt] != read[other]).any() for other in different):
@@ -260,95 +250,63 @@ def telling_times(column: str, possible: Sequence[str]) -> pl.Expr:
     return pl.concat([text.filter(moments.is_null() & is_read).head(1) for moments in read]).alias(column)
 
 
-def _narrowed(frame: pl.LazyFrame, text: pl.Expr, possible: Sequence[str], column: str, source: str) -> tuple[str, ...]:
-    """Return the one format of several that reads every time of a column that any of them reads, or ask."""
-    read = {fmt: _parsed(text, fmt, "UTC") for fmt in possible}
-    is_read = pl.any_horizontal(moments.is_not_null() for moments in read.values())
-    numbers = (
-        [(moments.is_null() & is_read).sum().alias(fmt) for fmt, moments in read.items()],
-        [text.filter(moments.is_null() & is_read).first().alias(fmt) for fmt, moments in read.items()],
-    )
-    unread, against = collect([frame.select(columns) for columns in numbers], source)
-    left = [fmt for fmt in possible if unread[fmt].item() == 0]
-    if len(left) == 1:
-        return tuple(left)
-    if not left:
-        one, other, *_ = sorted(possible, key=lambda fmt: int(unread[fmt].item()))
-        raise InputError(
-            f"the times of column '{column}' are written in several formats: {against[other].item()!r} is no {other}, "
-            f"and {against[one].item()!r} is no {one}",
-            why="then no value says which is its day, and which its month",
-            fix=f"name the one to use, then others count as bad rows: time_format={one!r} "
-            f"(on the command line: --time-format {shlex.quote(one)})",
-        )
-    (values,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
-    sample = values.to_series().alias("text")
-    raise _in_doubt(
-        sample, sample.to_frame().select(_parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in left), column
-    )
-
-
-def _refuse_unknown_formats(formats: Sequence[str]) -> None:
-    """Raise `InputError` unless all formats can be read.
+def _refuse_unknown_format(fmt: str) -> None:
+    """Raise `InputError` unless a format can be read.
 
     Examples
     --------
-    >>> _refuse_unknown_formats(["%d.%m.%Y %H:%M", "DD.MM."])
+    >>> _refuse_unknown_format("DD.MM.")
     Traceback (most recent call last):
     habitprint.errors.InputError: there is no time format 'DD.MM.'
       why: a format says with % what stands where, such as %Y for the year
       fix: write it like '%d.%m.%Y %H:%M', or use one of seconds, milliseconds, microseconds, excel for numbers
     """
-    for fmt in formats:
-        if "%" not in str(fmt):
-            raise InputError(
-                f"there is no time format {fmt!r}",
-                why="a format says with % what stands where, such as %Y for the year",
-                fix=f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers",
-            )
-        try:
+    why = "a format says with % what stands where, such as %Y for the year"
+    try:
+        if "%" in str(fmt):
             pl.DataFrame({"text": ["0"]}).select(_parsed(pl.col("text"), fmt, "UTC"))
-        except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"there is no time format {fmt!r}",
-                why=first_line(error),
-                fix=f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers",
-            ) from error
+            return
+    except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:
+        why = first_line(error)
+    fix = f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers"
+    raise InputError(f"there is no time format {fmt!r}", why=why, fix=fix)
 
 
 def _unreadable(unread: pl.Series, column: str) -> InputError:
-    if unread.cast(pl.Float64, strict=False).is_not_null().all():
-        return _no_unit(unread, column)
+    """Return the error for times that cannot be read; days of Excel and other numbers are recognised."""
+    numbers = unread.cast(pl.Float64, strict=False)
+    shown = first_few(unread.head(3))
+    if numbers.null_count():
+        return InputError(
+            f"the times of column '{column}' cannot be read: {shown}",
+            why="they are in none of the usual formats",
+            fix="say how they are written: time_format='%d.%m.%Y %H:%M' (on the command line: --time-format)",
+        )
+    if not numbers.is_empty() and numbers.is_between(*EXCEL_DAYS).all():
+        return InputError(
+            f"column '{column}' holds numbers such as {shown}, as Excel counts days",
+            why="read as seconds, all of them would be on 1 January 1970",
+            fix=f"read them as days of Excel: --time-format {EXCEL} (time_format={EXCEL!r} in Python)",
+        )
     return InputError(
-        f"the times of column '{column}' cannot be read: {first_few(unread.head(3))}",
-        why="they are in none of the usual formats",
-        fix="say how they are written: time_format='%d.%m.%Y %H:%M' (on the command line: --time-format)",
+        f"column '{column}' holds numbers, and it is not said of what: {shown}",
+        why="a number may count seconds, milliseconds or microseconds since 1970, or days of Excel",
+        fix=f"say which: time_format='seconds' (one of {', '.join(UNITS)}; on the command line: --time-format)",
     )
 
 
-def _in_doubt(sample: pl.Series, read: pl.DataFrame, column: str) -> InputError:
-    best, other, *_ = read.columns
-    differs = (read[best] != read[other]).fill_null(value=False)
-    shown = sample.filter(differs)[0]
-    days = {fmt: read[fmt].filter(differs)[0] for fmt in (best, other)}
-    readings = " or ".join(f"{day.day} {day:%B %Y} ({fmt})" for fmt, day in days.items())
+def _in_doubt(sample: pl.Series, formats: Sequence[str], column: str) -> InputError:
+    best, other, *_ = formats
+    read = pl.DataFrame({"text": sample}).with_columns(
+        _parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in formats
+    )
+    shown = read.filter(pl.col(best) != pl.col(other)).row(0, named=True)
+    days = " or ".join(f"{shown[fmt].day} {shown[fmt]:%B %Y} ({fmt})" for fmt in (best, other))
     ways = " or ".join(f"--time-format {shlex.quote(fmt)}" for fmt in (best, other))
     return InputError(
-        f"column '{column}' can be read in two ways: {shown!r} as {readings}",
+        f"column '{column}' can be read in two ways: {shown['text']!r} as {days}",
         why="no value of the whole column tells day, month and year apart, and they would be mixed up",
         fix=f"say which: time_format={best!r} or time_format={other!r} (on the command line: {ways})",
-    )
-
-
-def _several_formats(sample: pl.Series, read: pl.DataFrame, column: str) -> InputError:
-    commonest = min(FORMATS, key=lambda fmt: read[fmt].null_count())
-    fits = read[commonest].is_not_null()
-    usual, unusual = sample.filter(fits)[0], sample.filter(~fits)[0]
-    return InputError(
-        f"the times of column '{column}' are written in several formats: {usual!r}, but also {unusual!r}",
-        why=f"read as {commonest}, some of them mean nothing",
-        fix=f"name the one to use, then others count as bad rows: time_format={commonest!r} "
-        f"(on the command line: --time-format {shlex.quote(commonest)}); or give a list of formats",
     )
 
 

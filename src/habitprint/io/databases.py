@@ -4,8 +4,7 @@ import importlib
 import importlib.util
 import re
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,8 +22,10 @@ HOST = r"(?:[\w.\-]*|\[[0-9a-fA-F:.]+\])(?::\d+)?"
 PUBLIC = re.compile(rf"{HOST}(?:,{HOST})*(?:/[^?#&=;@:\s]*)?")
 PATH = re.compile(r"/[^?#]*")  # of a file, which has no user
 HIDDEN = "…"
+PARTS = "[:/@?#;&]"  # the signs between the parts of an address
 OF_FILES = ("sqlite", "duckdb")
 LONG = 4  # letters: shorter secrets are hidden only where they are whole words, lest every message become dots
+CHECK = "check the query and the connection"
 INSTALL = "pip install 'habitprint[sql]'"
 # A file from an unknown author may contain a view that reads other files, or the network; a table needs neither.
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -87,30 +88,22 @@ def _public(address: str) -> str:
     return shown if is_clear else HIDDEN
 
 
-def _secrets(address: str) -> list[str]:
-    """Return the secret parts of an address, the longest first.
+def _hidden(text: str, address: str) -> str:
+    """Return the message of a driver without the secret parts of an address.
 
     A driver may take a part of a password for the host or for a port, and quote it in an error: so parts count too.
 
     Examples
     --------
-    >>> _secrets("postgresql://me:pa%2Fss@host/calls?sslmode=require")
-    ['?sslmode=require', 'me:pa%2Fss@', 'me:pa/ss@', 'pa%2Fss', 'require', 'pa/ss', 'me', 'pa', 'ss']
+    >>> _hidden("no port 'pa' at host", "postgresql://me:pa/ss@host/calls")
+    "no port '…' at host"
     """
-    rest, public = address.partition("://")[2], _public(address)
-    user, _, query = rest.rpartition(public) if public and public in rest else (rest, "", "")
-    wholes = [spelled for text in (user, query) for spelled in (text, unquote(text))]
-    parts = [part for whole in wholes for part in re.split("[:/@?#;&]", whole)]
-    parts += [whole.partition(":")[2].removesuffix("@") for whole in wholes]
+    rest = address.partition("://")[2]
+    parts = {part for spelled in (rest, unquote(rest)) for part in re.split(PARTS, spelled)}
     # The name before a value is none: 'password' may be said.
-    values = [part.partition("=")[2] if "=" in part else part for part in parts]
-    return sorted(dict.fromkeys(filter(None, wholes + values)), key=len, reverse=True)
-
-
-def _hidden(text: str, address: str) -> str:
-    """Return the message of a driver without the secret parts of an address."""
+    parts |= {part.partition("=")[2] for part in parts}
     text = text.replace(address, without_password(address))
-    for secret in _secrets(address):
+    for secret in sorted(parts - {"", *re.split(PARTS, _public(address))}, key=len, reverse=True):
         exact = re.escape(secret)
         text = re.sub(exact if len(secret) >= LONG else rf"(?<!\w){exact}(?!\w)", HIDDEN, text)
     return text
@@ -137,7 +130,18 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
         raise _no_query(sql)
     with path.open("rb") as content:
         is_sqlite = content.read(len(SQLITE)) == SQLITE
-    return _query(path, sql, STORES["SQLite" if is_sqlite else "DuckDB"])
+    kind, connect, listing, run = (
+        ("SQLite", _connect_sqlite, SQLITE_TABLES, _run_sqlite)
+        if is_sqlite
+        else ("DuckDB", _connect_duckdb, TABLES, _run_duckdb)
+    )
+    why = f"it is not a complete {kind} file, or another program writes to it"
+    fix = "close programs that write to it, or copy the file again"
+    with reading(path, why=why, fix=fix), closing(connect(path)) as connection:
+        tables = [name for (name,) in connection.execute(listing).fetchall()]
+        query = sql or _only(path, tables)
+        with reading(path, why=f"the query was {query!r}", fix=CHECK):
+            return run(connection, query)
 
 
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
@@ -165,17 +169,22 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
         raise _no_query(sql)
     scheme = address.partition("://")[0].lower()
     if scheme.partition("+")[0] == "sqlite":
-        return _query(_sqlite_file(address), sql, STORES["SQLite"])
+        return query_file(_sqlite_file(address), sql)
     driver = ADBC.get(scheme)
-    if driver is not None and importlib.util.find_spec(driver) is not None:
-        return _queried(shown, sql, lambda: _by_adbc(driver, address, sql), address)
-    if importlib.util.find_spec("sqlalchemy") is None:
+    has_driver = driver is not None and importlib.util.find_spec(driver) is not None
+    if not has_driver and importlib.util.find_spec("sqlalchemy") is None:
         raise InputError(
             f"cannot read {shown}: neither SQLAlchemy nor an ADBC driver is installed",
             why="habitprint reads databases through one of them",
             fix=f"{INSTALL}; also install the driver of your database",
         )
-    return _queried(shown, sql, lambda: _by_sqlalchemy(address, sql), address)
+    try:
+        with reading(shown, why=f"the query was {sql!r}", fix=CHECK):
+            return _by_adbc(driver, address, sql) if driver and has_driver else _by_sqlalchemy(address, sql)
+    except InputError as error:
+        begin = f"cannot read {shown}: "
+        what = begin + _hidden(error.what.removeprefix(begin), address)
+        raise InputError(what, why=error.why, fix=error.fix) from None
 
 
 def _no_query(sql: str) -> InputError:
@@ -229,21 +238,6 @@ def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
         engine.dispose()
 
 
-def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: str = "") -> pl.DataFrame:
-    """Return the result of a query; turn an error of the driver into a message without the secrets of the address."""
-    try:
-        with reading(shown, why=f"the query was {sql!r}", fix="check the query and the connection"):
-            return query()
-    except InputError as error:
-        if not address:
-            raise
-        raise InputError(
-            f"cannot read {shown}: {_hidden(error.what.removeprefix(f'cannot read {shown}: '), address)}",
-            why=error.why,
-            fix=error.fix,
-        ) from None
-
-
 def _only(path: Path, tables: list[str]) -> str:
     """Return the query for the only table of a file."""
     if len(tables) != 1:
@@ -253,29 +247,6 @@ def _only(path: Path, tables: list[str]) -> str:
             f"{path} has {listed}", why="habitprint reads one table, or the result of a query", fix=f"give {example}"
         )
     return 'select * from "' + tables[0].replace('"', '""') + '"'  # noqa: S608 - quoted
-
-
-@dataclass(frozen=True)
-class _Store:
-    """A kind of database file: functions that open it and run a query, and the query for the names of its tables."""
-
-    connect: Callable[[Path], Any]
-    tables: str
-    run: Callable[[Any, str], pl.DataFrame]
-    why: str
-
-
-def _query(path: Path, sql: str | None, store: _Store) -> pl.DataFrame:
-    fix = "close programs that write to it, or copy the file again"
-    with reading(path, why=store.why, fix=fix):
-        connection = store.connect(path)
-    try:
-        with reading(path, why=store.why, fix=fix):
-            tables = [name for (name,) in connection.execute(store.tables).fetchall()]
-        query = sql or _only(path, tables)
-        return _queried(str(path), query, lambda: store.run(connection, query))
-    finally:
-        connection.close()
 
 
 def _connect_sqlite(path: Path) -> sqlite3.Connection:
@@ -293,21 +264,9 @@ def _authorize(action: int, *_: object) -> int:
 def _run_sqlite(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     """Return the rows of a query on SQLite; a column that mixes numbers and text becomes text."""
     cursor = connection.execute(query)
-    names = [name for name, *_ in cursor.description or ()]
+    names = distinct_names([name for name, *_ in cursor.description or ()])
     columns = zip(*rows, strict=True) if (rows := cursor.fetchall()) else [()] * len(names)
-    return pl.DataFrame(
-        [_to_series(name, list(values)) for name, values in zip(distinct_names(names), columns, strict=True)]
-    )
-
-
-def _to_series(name: str, values: list[object]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and kinds:
-        return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
-    if kinds <= {bytes} and kinds:
-        return pl.Series(name, values, dtype=pl.Binary)
-    text = [value if value is None or isinstance(value, str) else str(value) for value in values]
-    return pl.Series(name, text, dtype=pl.String)
+    return pl.DataFrame([pl.Series(name, values, strict=False) for name, values in zip(names, columns, strict=True)])
 
 
 def _connect_duckdb(path: Path) -> Any:
@@ -329,11 +288,3 @@ def _run_duckdb(connection: Any, query: str) -> pl.DataFrame:
     table: pl.DataFrame = relation.pl()
     table.columns = distinct_names(relation.columns)  # DuckDB calls the second of two columns `count` `count_1`
     return table
-
-
-STORES = {
-    "SQLite": _Store(_connect_sqlite, SQLITE_TABLES, _run_sqlite, "it is not a complete SQLite file"),
-    "DuckDB": _Store(
-        _connect_duckdb, TABLES, _run_duckdb, "it is not a complete DuckDB file, or another program writes to it"
-    ),
-}

@@ -7,9 +7,9 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from polars.exceptions import PanicException, PolarsError
 
@@ -25,26 +25,13 @@ KINDS = {
 OF_POLARS = (PolarsError, PanicException, OverflowError, RecursionError)
 
 
-@dataclass(frozen=True)
-class ContentKind:
-    """A kind of file that its first bytes reveal.
-
-    Examples
-    --------
-    >>> ContentKind("it is a Parquet file", (".parquet",)).endings
-    ('.parquet',)
-    """
-
-    words: str
-    endings: tuple[str, ...]
-
-
-MARKS = {
-    b"PAR1": ContentKind("it is a Parquet file", (".parquet",)),
-    b"\x1f\x8b": ContentKind("it is compressed (gzip)", (".gz",)),
-    b"SQLite format 3\x00": ContentKind("it is a SQLite file", (".sqlite", ".sqlite3", ".db")),
-    b"PK\x03\x04": ContentKind("it is a ZIP archive, as Excel files are", (".xlsx", ".ods")),
-    b"%PDF": ContentKind("it is a PDF file", (".pdf",)),
+# The first bytes of kinds of files: in words, with the endings of their names.
+MARKS: dict[bytes, tuple[str, tuple[str, ...]]] = {
+    b"PAR1": ("it is a Parquet file", (".parquet",)),
+    b"\x1f\x8b": ("it is compressed (gzip)", (".gz",)),
+    b"SQLite format 3\x00": ("it is a SQLite file", (".sqlite", ".sqlite3", ".db")),
+    b"PK\x03\x04": ("it is a ZIP archive, as Excel files are", (".xlsx", ".ods")),
+    b"%PDF": ("it is a PDF file", (".pdf",)),
 }
 LONGEST_MARK = max(map(len, MARKS))
 LARGEST_TEXT = 1 << 30  # bytes of a file that is read whole, such as a sidecar: more is a mistake
@@ -90,20 +77,23 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
     return path
 
 
-def content_kind(path: Path) -> ContentKind | None:
-    """Return the kind of file that its first bytes reveal; None for text, or for any other kind.
+def require_content(path: Path) -> None:
+    """Raise `InputError` if the first bytes of a file reveal another kind of file than its name does.
 
     Examples
     --------
-    >>> content_kind(Path(__file__)) is None
-    True
+    >>> require_content(Path(__file__))
     """
-    try:
-        with path.open("rb") as content:
-            begin = content.read(LONGEST_MARK)
-    except OSError:  # the code that reads it raises the error
-        return None
-    return next((kind for mark, kind in MARKS.items() if begin.startswith(mark)), None)
+    begin = b""
+    with suppress(OSError), path.open("rb") as content:  # the code that reads it raises the error
+        begin = content.read(LONGEST_MARK)
+    for mark, (words, usual) in MARKS.items():
+        if begin.startswith(mark) and path.suffix.lower() not in usual:
+            raise InputError(
+                f"cannot read {path}: {words}, though its name ends in '{path.suffix}'",
+                why="the ending of a file name tells the format",
+                fix=f"rename the file so that it ends in {usual[0]}",
+            )
 
 
 def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the path for typing mistakes") -> str:
@@ -118,9 +108,7 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the p
     with reading(file, why=why, fix=fix):
         if file.stat().st_size > LARGEST_TEXT:
             raise InputError(f"cannot read {file}: it is larger than 1 GB", why=why, fix=fix)
-        kind = content_kind(file)
-        if kind is not None:
-            raise InputError(f"cannot read {file}: {kind.words}, and no text", why=why, fix=fix)
+        require_content(file)
         return file.read_text(encoding="utf-8")
 
 
@@ -196,15 +184,15 @@ class _Quiet:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._aside = self._terminal = -1
         self._is_panic = False
+        self._held: tuple[IO[bytes], int] | None = None  # the file that takes the text, and the terminal
 
     @contextmanager
     def panics(self) -> Iterator[None]:
         with self._lock:
-            if self._n_inside == 0:
-                self._turn_aside()
             self._n_inside += 1
+            if self._n_inside == 1:
+                self._turn_aside()
         try:
             yield
         except PanicException:
@@ -218,29 +206,21 @@ class _Quiet:
 
     def _turn_aside(self) -> None:
         self._is_panic = False
-        self._aside = self._terminal = -1
-        try:
-            self._terminal = os.dup(STANDARD_ERROR)
-            with tempfile.TemporaryFile() as file:
-                self._aside = os.dup(file.fileno())
-            os.dup2(self._aside, STANDARD_ERROR)
-        except OSError:  # no standard error, or no room for a file: then nothing is held back
-            self._close()
+        with suppress(OSError):  # no standard error, or no room for a file: then nothing is held back
+            aside = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the last thread leaves
+            self._held = aside, os.dup(STANDARD_ERROR)
+            os.dup2(aside.fileno(), STANDARD_ERROR)
 
     def _turn_back(self) -> None:
-        if self._aside < 0:
+        if self._held is None:
             return
-        os.dup2(self._terminal, STANDARD_ERROR)
-        size = os.lseek(self._aside, 0, os.SEEK_END)
-        if size and not self._is_panic:
-            os.write(STANDARD_ERROR, os.pread(self._aside, size, 0))
-        self._close()
-
-    def _close(self) -> None:
-        for handle in (self._aside, self._terminal):
-            if handle >= 0:
-                os.close(handle)
-        self._aside = self._terminal = -1
+        (aside, terminal), self._held = self._held, None
+        os.dup2(terminal, STANDARD_ERROR)
+        os.close(terminal)
+        with aside:
+            aside.seek(0)
+            if not self._is_panic and (text := aside.read()):
+                os.write(STANDARD_ERROR, text)
 
 
 _quiet = _Quiet()

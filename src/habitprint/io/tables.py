@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,10 +28,8 @@ from habitprint.io.dialects import (
     as_utf8,
     find_dialect,
 )
-from habitprint.io.excel import ENDINGS as WORKBOOKS
-from habitprint.io.excel import read_sheet
 from habitprint.io.files import Output, check_target, write_all
-from habitprint.io.inputs import content_kind, reading, require_file
+from habitprint.io.inputs import distinct_names, reading, require_content, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 SHOWN = 50  # names of columns in a message
@@ -39,6 +38,8 @@ FORMULA, NUMBER, ESCAPED = r"^'*[=+\-@\t\r]", r"^[+-]?\d+(?:\.\d+)?$", r"^'('*[=
 OF_TEXT = (
     "check that its first line is a header; if the format was not detected, give it: --separator, --decimal, --encoding"
 )
+WORKBOOKS = (".xlsx", ".xls", ".ods")
+INEXACT = 2.0**53  # from here on numbers of Excel are not exact
 TEXT = (".csv", ".tsv")
 ADVICE = {
     **dict.fromkeys(TEXT, OF_TEXT),
@@ -83,6 +84,73 @@ def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None
     # Lines with nothing in them, as editors leave them at the end, say nothing.
     kept = table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
     return ReadTable(kept, dialect)
+
+
+def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
+    """Return a sheet of an Excel file: the one that is named, or the only one that there is.
+
+    Columns have the types of their cells; where these differ, they are text. Numbers of ids that Excel keeps with a
+    fraction of zero are whole numbers again.
+
+    Examples
+    --------
+    >>> read_sheet(Path("nowhere.xlsx"))
+    Traceback (most recent call last):
+    FileNotFoundError: ...nowhere.xlsx...
+    """
+    try:
+        import fastexcel  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"cannot read {path}: fastexcel is not installed",
+            why="fastexcel reads Excel files",
+            fix="pip install 'habitprint[excel]'; or save the sheet as CSV",
+        ) from error
+    if not path.exists():
+        raise FileNotFoundError(path)
+    workbook = fastexcel.read_excel(path)
+    names = workbook.sheet_names
+    if sheet is None and len(names) > 1:
+        raise InputError(
+            f"{path} has several sheets: {first_few(names)}",
+            why="habitprint reads one sheet",
+            fix=f"add --sheet {names[0]!r} (sheet={names[0]!r} in Python)",
+        )
+    if sheet is not None and sheet not in names:
+        raise InputError(
+            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="give one of these: --sheet"
+        )
+    found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
+    frame: pl.DataFrame = found.to_polars()
+    if frame.width == 0:
+        raise InputError(f"{path}: the sheet is empty", why="a table has at least a header", fix="give another sheet")
+    header = workbook.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
+    if header.height and header.width == frame.width:
+        written = [str(name) for name in header.row(0)]
+        if len(set(written)) < len(written):  # else unnamed columns keep the names that fastexcel gives them
+            frame.columns = distinct_names(written)
+    # A row without a value is left over from a cell format or a deletion.
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    return frame.with_columns(_whole_where_all_are(frame[name]) for name in frame.columns)
+
+
+def _whole_where_all_are(values: pl.Series) -> pl.Series:
+    """Return numbers as integers, if all of them are whole: Excel has no integers.
+
+    From 2^53 on, a float stands for several whole numbers. It stays a float then, which no id can be.
+
+    Examples
+    --------
+    >>> _whole_where_all_are(pl.Series([1.0, None])).to_list(), _whole_where_all_are(pl.Series([1.5])).to_list()
+    ([1, None], [1.5])
+    >>> _whole_where_all_are(pl.Series([2.0**53])).dtype
+    Float64
+    """
+    if not values.dtype.is_float():
+        return values
+    whole = values.cast(pl.Int64, strict=False)
+    is_same = (whole.cast(pl.Float64) == values) & (values.abs() < INEXACT)
+    return whole if is_same.fill_null(value=True).all() and whole.null_count() == values.null_count() else values
 
 
 def _write_csv(frame: pl.DataFrame, path: Path) -> None:
@@ -191,13 +259,7 @@ def open_table(
     """
     path = require_file(path, why=WHY)
     ending = known_ending(path, "read")
-    kind = content_kind(path)
-    if kind is not None and ending not in kind.endings:
-        raise InputError(
-            f"cannot read {path}: {kind.words}, though its name ends in '{path.suffix}'",
-            why="the ending of a file name tells the format of the table",
-            fix=f"rename the file so that it ends in {kind.endings[0]}",
-        )
+    require_content(path)
     why = f"its content is not that of a {ending} table, or it may not be opened"
     with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
         return READERS[ending](path, asked, expected or Expected(), n_rows)
@@ -370,7 +432,7 @@ def require_columns(
     columns: Sequence[str],
     *,
     source: str,
-    advise: Callable[[Mapping[str, str | None]], str] | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> None:
     """Raise `InputError` unless the frame has all the columns, each of them once; suggest similar columns.
 
@@ -380,9 +442,8 @@ def require_columns(
         The frame, and the names of its required columns.
     source
         The name of the frame in messages.
-    advise
-        The function that makes the advice, from the missing columns with the most similar names (None where none is
-        similar). By default the advice is to rename columns.
+    options
+        The option that names each column, if there is one; else the advice is to rename columns.
 
     Examples
     --------
@@ -412,10 +473,18 @@ def require_columns(
     meant: dict[str, str | None] = {}
     for column in missing:
         meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
+    near = " and ".join(repr(name) for name in meant.values() if name)
+    renames = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
+    fix = "; ".join(renames) or f"rename the columns that are meant: {', '.join(meant)}"
+    if options:
+        in_shell = " ".join(f"--{options[column]} {shlex.quote(name or '…')}" for column, name in meant.items())
+        in_python = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
+        question = f"did you mean {near}? " if near else ""
+        fix = f"{question}Name the column: {in_python} (on the command line: {in_shell})"
     raise MissingColumnsError(
         f"{source} has no column {' and no column '.join(map(repr, missing))}",
         why=f"it needs the columns {', '.join(columns)}; it has {first_few(names, SHOWN) or 'none'}",
-        fix=(advise or rename)(meant),
+        fix=fix,
         meant=meant,
     )
 
@@ -435,18 +504,6 @@ def _nearest(column: str, names: list[str]) -> str | None:
     alike = next((name for name in names if near and name.lower() == near[0]), None)
     usual = [name for name in names if set(re.split("[^a-z]+", name.lower())) & USUAL.get(column, set())]
     return alike or (usual[0] if len(usual) == 1 else None)
-
-
-def rename(meant: Mapping[str, str | None]) -> str:
-    """Advise to rename columns that look like missing ones.
-
-    Examples
-    --------
-    >>> rename({"user": "use", "place": None}), rename({"place": None})
-    ("rename 'use' to 'user'", 'rename the columns that are meant: place')
-    """
-    hints = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
-    return "; ".join(hints) or f"rename the columns that are meant: {', '.join(meant)}"
 
 
 def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:

@@ -22,7 +22,7 @@ from pyspark.sql.types import DecimalType
 from habitprint.backends.spark.session import Batches, address_of, collect, map_in_arrow, run_job, to_polars, to_spark
 from habitprint.errors import InputError, first_few
 from habitprint.events import Events
-from habitprint.events.frame import NUMBERS, to_events
+from habitprint.events.events import NUMBERS, to_events
 from habitprint.events.read import DEGREES, Opened, open_rows, read_header
 from habitprint.events.spec import DayName, Reading
 from habitprint.events.times import SAMPLE, find_time_formats, possible_formats, telling_times, time_text

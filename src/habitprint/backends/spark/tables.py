@@ -11,8 +11,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as kinds
 
 from habitprint.backends.spark.session import address_of, local_path, run_job
+from habitprint.counts import COLUMNS, LARGEST_SUM, LARGEST_TOTAL
 from habitprint.errors import InputError
-from habitprint.io.count_tables import COLUMNS, LARGEST_SUM, LARGEST_TOTAL, advise_names
 from habitprint.io.files import OWNERS_FOLDER, already_there, drafting, no_parent, telling_of
 from habitprint.io.tables import require_columns
 from habitprint.progress import Progress, silent
@@ -175,7 +175,7 @@ def read_counts(
     except InputError as error:
         raise InputError(f"{name}: {error.what}", why=error.why, fix=error.fix) from error
     # Where names of folders are given, columns are named on the command line.
-    require_columns(without_rows(table), columns, source=name, advise=advise_names(*columns, in_python=False))
+    require_columns(without_rows(table), columns, source=name)
     return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
 
 

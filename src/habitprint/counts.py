@@ -1,15 +1,15 @@
-"""Checks of counts, and the conversion of a long table to a sparse matrix."""
+"""Matrices of counts: made from tables, checked, and compared row by row."""
 
-import shlex
 import warnings
-from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import sparse
 
-from habitprint.arrays import SparseMatrix
+from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, WideTableWarning, first_few, require_option
 from habitprint.ids import to_ids
 from habitprint.io.dialects import DECIMALS, Decimal
@@ -42,15 +42,22 @@ def counts_from_table(
     """
     require_option("duplicates", duplicates, get_args(Duplicates))
     frame = to_frame(table)
-    if (place, count) == COLUMNS[1:] and is_wide(frame, user, decimal):
-        frame = _to_long(frame, user, decimal)
+    if (place, count) == COLUMNS[1:] and (long := _from_wide(frame, user, decimal)) is not None:
+        names = first_few(frame.drop(user).columns, 3)
+        warnings.warn(
+            f"a wide table: a row for each user, and a column for each of {frame.width - 1:,} places ({names})",
+            WideTableWarning,
+            stacklevel=3,
+        )
+        frame = long
     if count not in frame.columns and {user, place, "time"} <= set(frame.columns):
         raise InputError(
             f"the table has times, but no column {count!r}",
             why="it looks like events, one in each row; a table of counts has one row for each user and place",
             fix="count them first: habitprint split (hp.split in Python)",
         )
-    require_columns(frame, [user, place, count], source="the table", advise=advise_names(user, place, count))
+    options = {user: "user", place: "place", count: "count"}
+    require_columns(frame, list(options), source="the table", options=options)
     if frame.height == 0:
         raise InputError(
             "the table is empty",
@@ -104,84 +111,38 @@ def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> 
     >>> is_wide(pl.DataFrame({"user": ["a", "a"], "dorm": [1, 2], "gym": [0, 1], "bar": [2, 3]}))
     False
     """
+    return _from_wide(frame, user, decimal) is not None
+
+
+def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame | None:
+    """Return a wide table as a long one, None if it is not wide; an empty cell says the same as a zero."""
     others = [name for name in frame.columns if name != user]
     if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
-        return False
+        return None
     if frame[user].is_duplicated().any() or frame[user].null_count():
-        return False
-    kinds = frame.schema
-    if not all(kinds[name].is_numeric() or kinds[name] in (pl.String, pl.Null) for name in others):
-        return False
-    text = [name for name in others if kinds[name] == pl.String]
-    numbers = frame.select(
-        (_spelled(pl.col(name), decimal).cast(pl.Float64, strict=False).is_null() & _is_filled(name)).any()
-        for name in text
-    )
-    return not any(numbers.row(0)) if text else True
-
-
-def _spelled(text: pl.Expr, decimal: Decimal) -> pl.Expr:
-    return with_point(text.str.strip_chars(), decimal)
-
-
-def _is_filled(name: str) -> pl.Expr:
-    return pl.col(name).str.strip_chars().str.len_bytes() > 0
-
-
-def _to_long(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame:
-    """Return a wide table as a long one; a cell with nothing in it says the same as a zero."""
-    others = [name for name in frame.columns if name != user]
-    warnings.warn(
-        f"a wide table: a row for each user, and a column for each of {len(others):,} places ({first_few(others, 3)})",
-        WideTableWarning,
-        stacklevel=4,
-    )
-    text = [name for name in others if frame.schema[name] == pl.String]
-    zeros = frame.with_columns(
-        pl.when(_is_filled(name)).then(pl.col(name)).otherwise(pl.lit("0")).alias(name) for name in text
-    )
-    numbers = zeros.with_columns(_to_numbers(zeros[name], name, decimal) for name in text)
-    long = numbers.unpivot(others, index=user, variable_name="place", value_name="count")
-    return long.with_columns(pl.col("count").fill_null(0))
-
-
-def advise_names(
-    user: str, place: str, count: str, *, in_python: bool = True
-) -> Callable[[Mapping[str, str | None]], str]:
-    """Return the function that advises how to name the columns of a table of counts.
-
-    In Python they can be named unless `in_python` is false.
-
-    Examples
-    --------
-    >>> advise_names("user", "place", "count", in_python=False)({"user": "caller"})
-    "rename 'caller' to 'user'; or name them: --user caller"
-    """
-    options = {user: "user", place: "place", count: "count"}
-
-    def advise(meant: Mapping[str, str | None]) -> str:
-        in_shell = " ".join(
-            f"--{options[column]} {shlex.quote(name) if name else '…'}" for column, name in meant.items()
-        )
-        names = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
-        also = f" ({names} in Python)" if in_python else ""
-        renames = "; ".join(f"rename '{name}' to '{column}'" for column, name in meant.items() if name)
-        return f"{renames or 'rename the columns'}; or name them: {in_shell}{also}"
-
-    return advise
+        return None
+    is_filled = pl.col(pl.String).str.strip_chars() != ""
+    filled = frame.select(others).with_columns(pl.when(is_filled).then(pl.col(pl.String)))
+    try:
+        counts = [_to_numbers(filled[name], name, decimal).fill_null(0) for name in others]
+    except InputError:
+        return None
+    return pl.DataFrame([frame[user], *counts]).unpivot(others, index=user, variable_name="place", value_name="count")
 
 
 def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Series:
     """Return counts as int64 where all are whole numbers by type or by spelling, else as float64."""
+    if values.dtype == pl.Null:
+        return values.cast(pl.Int64)
     if values.dtype.is_integer() and values.cast(pl.Int64, strict=False).null_count() == values.null_count():
         return values.cast(pl.Int64)
     if values.dtype.is_numeric():
         return values.cast(pl.Float64)
     fault = f"holds {values.dtype} values, which are not numbers"
     if values.dtype == pl.String:
-        spelled = values.to_frame("text").select(_spelled(pl.col("text"), decimal)).to_series().alias(column)
+        spelled = values.to_frame(column).select(with_point(pl.col(column).str.strip_chars(), decimal)).to_series()
         whole = spelled.cast(pl.Int64, strict=False)
-        numbers = whole if whole.null_count() == 0 else spelled.cast(pl.Float64, strict=False)
+        numbers = whole if whole.null_count() == spelled.null_count() else spelled.cast(pl.Float64, strict=False)
         wrong = values.filter(numbers.is_null() & values.is_not_null())
         if wrong.is_empty():
             return numbers
@@ -231,69 +192,91 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
             why="counts have a row for each user and a column for each place",
             fix="give a scipy sparse array or a numpy array of numbers",
         ) from error
-    _check_ids(matrix, users, places)
+    shape = f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places"
+    _refuse(matrix.shape != (users.len(), places.len()), shape, "give as many ids as there are rows and columns")
+    _refuse(users.is_empty(), "there are no users", "give at least one user with a count")
+    for kind, ids in (("user", users), ("place", places)):
+        again = ids.filter(ids.is_duplicated()).unique() if ids.n_unique() < ids.len() else ids.clear()
+        twice = f"the {kind} id {first_few(again.to_list(), 3)} occurs twice"
+        _refuse(not again.is_empty(), twice, "give each id once; from_table(..., duplicates='sum') adds up rows")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()
     matrix.data = matrix.data.astype(np.int64 if matrix.data.dtype.kind in "iub" else np.float64, copy=False)
-    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-        raise InputError(
-            "some counts are negative, infinite or not a number",
-            why="a count is a finite number of zero or more",
-            fix="correct or remove them",
-        )
-    has_none = np.diff(matrix.indptr) == 0
-    if has_none.any():
-        raise InputError(
-            f"all counts of user {first_few(users.filter(has_none).to_list())} are zero",
-            why="a user without visits has no shares, and cannot be compared with other users",
-            fix="leave these users out",
-        )
-    _check_range(matrix, users)
+    is_wrong = not np.isfinite(matrix.data).all() or bool((matrix.data < 0).any())
+    _refuse(is_wrong, "some counts are negative, infinite or not a number", "correct or remove them")
+
+    def refuse_users(at_fault: Booleans, what: str, fix: str) -> None:
+        _refuse(bool(at_fault.any()), what.format(user=first_few(users.filter(at_fault).to_list())), fix)
+
+    starts = matrix.indptr[:-1]
+    refuse_users(np.diff(matrix.indptr) == 0, "all counts of user {user} are zero", "leave these users out")
+    counts = matrix.data.astype(np.float64)
+    with np.errstate(over="ignore"):
+        totals = np.add.reduceat(counts, starts)
+    huge = ~(totals <= LARGEST_TOTAL)
+    if matrix.data.dtype.kind == "i" and not huge.any():  # exactly: one more than 2^53 is no float
+        huge = np.add.reduceat(matrix.data, starts) > int(LARGEST_TOTAL)
+    refuse_users(huge, "the counts of user {user} add up to more than 2^53", "divide all counts by a common factor")
+    tiny = np.minimum.reduceat(counts, starts) < SMALLEST_SHARE * totals
+    fix = "remove counts that are only rounding errors"
+    refuse_users(tiny, "the smallest count of user {user} is below 1e-150 of the total", fix)
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.setflags(write=False)
     return matrix
 
 
-def _check_ids(matrix: SparseMatrix, users: pl.Series, places: pl.Series) -> None:
-    if matrix.shape != (users.len(), places.len()):
-        raise InputError(
-            f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places",
-            why="counts have a row for each user and a column for each place",
-            fix="give as many ids as there are rows and columns",
-        )
-    if users.len() == 0:
-        raise InputError(
-            "there are no users",
-            why="without users, nobody can be re-identified",
-            fix="give at least one user with a count",
-        )
-    for kind, ids in (("user", users), ("place", places)):
-        if ids.n_unique() < ids.len():
-            raise InputError(
-                f"the {kind} id {first_few(ids.filter(ids.is_duplicated()).unique().to_list(), 3)} occurs twice",
-                why=f"each {kind} has one {'row' if kind == 'user' else 'column'}",
-                fix="give each id once; from_table(..., duplicates='sum') adds up the rows of a table",
-            )
+def _refuse(is_wrong: bool, what: str, fix: str) -> None:
+    if is_wrong:
+        why = "counts have a row for each user and a column for each place, and each row is divided by its total"
+        raise InputError(what, why=why, fix=fix)
 
 
-def _check_range(matrix: SparseMatrix, users: pl.Series) -> None:
-    counts = matrix.data.astype(np.float64)
-    with np.errstate(over="ignore"):
-        totals = np.add.reduceat(counts, matrix.indptr[:-1])
-    huge = ~(totals <= LARGEST_TOTAL)
-    if matrix.data.dtype.kind == "i" and not huge.any():  # exactly: one more than 2^53 is no float
-        huge = np.add.reduceat(matrix.data, matrix.indptr[:-1]) > int(LARGEST_TOTAL)
-    if huge.any():
-        raise InputError(
-            f"the counts of user {first_few(users.filter(huge).to_list())} add up to more than 2^53",
-            why="such totals cannot be represented exactly",
-            fix="divide all counts by a common factor",
-        )
-    tiny = np.minimum.reduceat(counts, matrix.indptr[:-1]) < SMALLEST_SHARE * totals
-    if tiny.any():
-        raise InputError(
-            f"the smallest count of user {first_few(users.filter(tiny).to_list())} is below 1e-150 of the total",
-            why="such a small share cannot be told from zero",
-            fix="remove counts that are only rounding errors",
-        )
+def equal_rows(rows: SparseMatrix) -> Indices:
+    """Return a class number for each row, shape (N,): the same for rows that are equal to the last bit.
+
+    Classes are numbered in the order of their first rows.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> equal_rows(sparse.csr_array([[0, 2], [1, 0], [0, 2]])).tolist()
+    [0, 1, 0]
+    """
+    starts, places, values = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.asarray(rows.data)
+    _, first, classes = np.unique(_fingerprints(starts, places, values), return_index=True, return_inverse=True)
+    leader = first[classes]
+    lengths = np.diff(starts)
+    if not np.array_equal(lengths[leader], lengths):
+        return _compare_all(starts, places, values)
+    entry_of_leader = np.arange(len(values)) + np.repeat(starts[:-1][leader] - starts[:-1], lengths)
+    if not (np.array_equal(places[entry_of_leader], places) and np.array_equal(values[entry_of_leader], values)):
+        return _compare_all(starts, places, values)
+    return _in_order_of_appearance(leader)
+
+
+def _fingerprints(starts: Indices, places: Indices, values: Floats | Indices) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit number for each row: equal for equal rows, and different but for rare accidents."""
+    entries = _mix(values.view(np.uint64) + _mix(places.astype(np.uint64) + np.uint64(1)))
+    return np.add.reduceat(entries, starts[:-1])
+
+
+def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    # The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of the input moves half of the output.
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _compare_all(starts: Indices, places: Indices, values: Floats | Indices) -> Indices:
+    """Do it slowly, when two different rows have the same fingerprint."""
+    leaders: dict[tuple[bytes, bytes], int] = {}
+    rows = (slice(a, b) for a, b in pairwise(starts))
+    habits = [(places[row].tobytes(), values[row].tobytes()) for row in rows]
+    leader = [leaders.setdefault(habit, user) for user, habit in enumerate(habits)]
+    return _in_order_of_appearance(np.array(leader, np.int64))
+
+
+def _in_order_of_appearance(leader: Indices) -> Indices:
+    is_leader = leader == np.arange(len(leader))
+    return np.asarray((is_leader.cumsum() - 1)[leader], np.int64)

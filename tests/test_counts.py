@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
-from habitprint import ties
+from habitprint import counts
 
 # Few values of few places, so that equal rows are common; 0.1 + 0.2 differs from 0.3 in the last bit alone.
 WHOLE = st.integers(0, 2)
@@ -35,7 +35,7 @@ def test_rows_are_identical_if_every_single_count_is(histograms: hp.Histograms) 
 @given(tables())
 def test_accidents_of_fingerprints_change_nothing(histograms: hp.Histograms) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ties, "_fingerprints", lambda starts, *_: np.zeros(len(starts) - 1, np.uint64))
+        patch.setattr(counts, "_fingerprints", lambda starts, *_: np.zeros(len(starts) - 1, np.uint64))
         assert histograms.identical_rows.tolist() == row_by_row(histograms)
 
 
