@@ -477,7 +477,9 @@ def require_columns(
     renames = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
     fix = "; ".join(renames) or f"rename the columns that are meant: {', '.join(meant)}"
     if options:
-        in_shell = " ".join(f"--{options[column]} {shlex.quote(name or '…')}" for column, name in meant.items())
+        in_shell = " ".join(
+            f"--{options[column]} {shlex.quote(name) if name else '…'}" for column, name in meant.items()
+        )
         in_python = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
         question = f"did you mean {near}? " if near else ""
         fix = f"{question}Name the column: {in_python} (on the command line: {in_shell})"
