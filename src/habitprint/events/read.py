@@ -106,7 +106,8 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
 
     Examples
     --------
-    >>>     >>> with tempfile.TemporaryDirectory() as folder:
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "calls.csv"
     ...     _ = file.write_text("caller,when,antenna\nJill,2012-04-09 08:30:00,12\n")
     ...     calls = read_events(file, user="caller", time="when", place="antenna")
