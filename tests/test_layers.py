@@ -15,8 +15,9 @@ LAYERS = """
     formatting display
     errors progress arrays
     runtime
-    rates ids ties flags
+    rates ids flags
     io
+    counts
     histograms events
     mappings truth arguments
     periods grids
