@@ -41,8 +41,8 @@ from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
+from habitprint.runtime import versions
 from habitprint.runtime.parallel import Once, run_two
-from habitprint.runtime.versions import versions
 from habitprint.training import Evidence, train_weight
 from habitprint.weighing import Weight
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from habitprint.checks.finding import GRAVE, MILD, Code, Finding, Kind, graded
 from habitprint.events import ReadAs
-from habitprint.events.plain import without_zeros
+from habitprint.events.prepare import without_zeros
 from habitprint.events.times import EXCEL, EXCEL_DAYS, UNITS
 from habitprint.io.tables import USUAL
 

@@ -25,7 +25,7 @@ from habitprint.grids import Box
 from habitprint.io.files import OWNERS_FOLDER, real_path, write_whole
 from habitprint.io.inputs import read_text, reading, require_file
 from habitprint.progress import Progress, silent
-from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.parallel import run_blocks
 
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"
 ENDINGS = (GPX, GEOJSON, PLT)

@@ -17,7 +17,7 @@ from habitprint.formatting import printable_json
 from habitprint.io.files import Output, text_output, write_all
 from habitprint.io.inputs import read_text
 from habitprint.io.tables import table_output
-from habitprint.runtime.versions import versions, versions_in_words
+from habitprint.runtime import versions, versions_in_words
 
 INDEX = "index.json"
 MADE_BY = "habitprint reproduce"

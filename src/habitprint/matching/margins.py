@@ -23,8 +23,8 @@ from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
 from habitprint.progress import Progress, silent
-from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime.parallel import run_blocks
 from habitprint.weighing import Sides
 from habitprint.weighing.evidence import Problem
 from habitprint.weighing.kernel import Scratch, make_scratch, row_gains

@@ -19,8 +19,8 @@ from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.progress import Progress, silent
-from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import kernel
+from habitprint.runtime.parallel import run_blocks
 from habitprint.weighing import Sides, Weight, place_gains
 from habitprint.weighing.evidence import Problem
 from habitprint.weighing.kernel import make_scratch, row_gains

@@ -8,8 +8,8 @@ import numpy as np
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
-from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime.parallel import run_blocks
 from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import make_scratch, row_gains
 

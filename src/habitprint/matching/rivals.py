@@ -30,8 +30,8 @@ from habitprint.matching.matching import Direction, Matching
 from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.matching.one_by_one import TIE
 from habitprint.progress import Progress, silent
-from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import kernel
+from habitprint.runtime.parallel import run_blocks
 from habitprint.truth import SAME_ID, Truth, common_users
 from habitprint.weighing import Sides, Weight, find_weight, pair_gains
 from habitprint.weighing.evidence import Evidence, Problem

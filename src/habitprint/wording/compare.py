@@ -6,7 +6,7 @@ from habitprint.auditing.compare import Compared, Comparison, Unlike
 from habitprint.formatting import counted, headed, in_column, percent, rounded_up, sentence
 from habitprint.losses import SCALES, UtilityMetric
 from habitprint.mechanisms import Losses
-from habitprint.runtime.versions import versions
+from habitprint.runtime import versions
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Cell, Section, Text, fixed_text, fixed_texts, table, terms
 from habitprint.wording.data import about_scope, of_sample
