@@ -8,7 +8,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -100,19 +100,15 @@ def _sum(values: Floats, times: Indices) -> float:
 class _Classes:
     """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
 
-    `of_row` and `of_column` are the classes of users, `row_sizes` and `column_sizes` the sizes of classes. The classes
-    `rows[n]` and `columns[n]` have `n_common[n]` common users. The attack gave out `n_given[n]` pairs that share a
-    place between them, and `n_guessed[n]` guesses (expected).
+    `of_row` and `of_column` are the classes of users, of which there are `n_columns` on the known side. The key of a
+    pair of classes is its number in a table of all pairs.
     """
 
     of_row: Indices
     of_column: Indices
-    row_sizes: Indices
-    column_sizes: Indices
+    n_columns: int
     keys: Indices
-    n_common: Indices
-    n_given: Indices
-    n_guessed: Floats
+    between: Between
 
     @classmethod
     def of(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "_Classes":
@@ -130,24 +126,13 @@ class _Classes:
         left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
         n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
         n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (matching.n_guesses / n_left)
-        return cls(of_row, of_column, row_sizes, column_sizes, keys, n_common, n_given, n_guessed)
-
-    @property
-    def between(self) -> Between:
-        rows, columns = self.row_sizes[self.rows], self.column_sizes[self.columns]
-        return Between(self.n_common, self.n_given, self.n_guessed, rows, columns, np.ones(len(self.keys), np.int64))
-
-    @property
-    def rows(self) -> Indices:
-        return self.keys // len(self.column_sizes)
-
-    @property
-    def columns(self) -> Indices:
-        return self.keys % len(self.column_sizes)
+        sizes = row_sizes[keys // n_columns], column_sizes[keys % n_columns]
+        between = Between(n_common, n_given, n_guessed, *sizes, times=np.ones(len(keys), np.int64))
+        return cls(of_row, of_column, n_columns, keys, between)
 
     def find(self, rows: Indices, columns: Indices) -> Indices:
         """Return the numbers of the pairs of classes between users; len(keys) where no common user is."""
-        asked = self.of_row[rows] * len(self.column_sizes) + self.of_column[columns]
+        asked = self.of_row[rows] * self.n_columns + self.of_column[columns]
         at = np.searchsorted(self.keys, asked)
         return np.where(np.append(self.keys, -1)[at] == asked, at, len(self.keys))
 
@@ -177,11 +162,12 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
     [0.5, 0.5, 1.0]
     """
     found = _Classes.of(matching, released, known, common)
-    right = found.n_common / (found.row_sizes[found.rows] * found.column_sizes[found.columns])
+    between = found.between
+    right = between.n_common / (between.row_sizes * between.column_sizes)
     of_pairs = np.append(right, 0.0)[found.find(*matching.rows_in(released, known))]
     if not matching.n_guesses:
         return of_pairs
-    return np.where(matching.is_guess, math.fsum(found.n_guessed * right) / matching.n_guesses, of_pairs)
+    return np.where(matching.is_guess, math.fsum(between.n_guessed * right) / matching.n_guesses, of_pairs)
 
 
 def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
@@ -214,16 +200,17 @@ def people_chances(matching: Matching, released: Histograms, known: Histograms, 
     [0.5]
     """
     found = _Classes.of(matching, released, known, common)
-    row_sizes, column_sizes = found.row_sizes[found.rows], found.column_sizes[found.columns]
+    between = found.between
     if matching.method == "one-by-one" and matching.direction == "released-to-known":
         _, columns = matching.rows_in(released, known)
-        named = np.bincount(found.of_column[columns[~matching.is_guess]], minlength=len(found.column_sizes))
-        n_named = np.maximum(named[found.columns], 1)
-        chances = found.n_given / row_sizes * (1.0 - (1.0 - 1.0 / column_sizes) ** n_named) / n_named
+        named = np.bincount(found.of_column[columns[~matching.is_guess]], minlength=found.n_columns)
+        n_named = np.maximum(named[found.keys % found.n_columns], 1)
+        is_pointed_at = 1.0 - (1.0 - 1.0 / between.column_sizes) ** n_named
+        chances = between.n_given / between.row_sizes * is_pointed_at / n_named
     elif matching.method == "one-by-one":
-        chances = found.n_given / (row_sizes * column_sizes)
+        chances = between.n_given / (between.row_sizes * between.column_sizes)
     else:
-        chances = found.between.chance
+        chances = between.chance
     return np.asarray(chances[found.find(common.released, common.known)], np.float64)
 
 
@@ -439,49 +426,48 @@ def evaluate(
     expected = (expect_joint if is_joint else expect_one_by_one)(matching, released, known, common)
     method = IntervalMethod.JOINT if is_joint else IntervalMethod.SEEKERS
     squares = math.fsum(user_chances(matching, released, known, common) ** 2)
-    return evaluation_of(matching, expected, squares, method, n_common=common.n, n_ignored=common.n_ignored)
-
-
-class Attack(Protocol):
-    """The facts about a matching that an evaluation needs, on this machine or on a cluster."""
-
-    @property
-    def n_released(self) -> int:
-        """Return the number of released users."""
-
-    @property
-    def n_known(self) -> int:
-        """Return the number of known users."""
-
-    @property
-    def size(self) -> int:
-        """Return the number of pairs."""
-
-    @property
-    def n_guesses(self) -> int:
-        """Return the number of pairs that share no place."""
+    return evaluation_of(
+        expected,
+        squares,
+        method,
+        n_possible=released.n_users * known.n_users,
+        size=matching.size,
+        n_guesses=matching.n_guesses,
+        n_common=common.n,
+        n_ignored=common.n_ignored,
+    )
 
 
 def evaluation_of(
-    matching: Attack, expected: Expected, squares: float, method: IntervalMethod, *, n_common: int, n_ignored: int
+    expected: Expected,
+    squares: float,
+    method: IntervalMethod,
+    *,
+    n_possible: int,
+    size: int,
+    n_guesses: int,
+    n_common: int,
+    n_ignored: int,
 ) -> Evaluation:
-    """Return the evaluation from expected numbers; `squares` is the sum of the squared chances of common users."""
-    n_pairs = matching.n_released * matching.n_known
-    by_chance = matching.size * n_common / n_pairs
-    by_chance_alike = matching.size * expected.n_identical / n_pairs
+    """Return the evaluation from expected numbers, for `size` of all possible pairs.
+
+    `squares` is the sum of the squared chances of common users.
+    """
+
+    def rate_of(n: int) -> Rate | None:
+        by_chance = size * n_common / n_possible
+        return Rate.of_sums(expected.correct, squares, n, by_chance / n, method) if n else None
+
+    clustered_by_chance = size * expected.n_identical / n_possible
     return Evaluation(
         expected_correct=expected.correct,
         n_common=n_common,
-        size=matching.size,
-        n_guesses=matching.n_guesses,
+        size=size,
+        n_guesses=n_guesses,
         n_ignored=n_ignored,
-        accuracy_rate=Rate.of_sums(expected.correct, squares, n_common, by_chance / n_common, method)
-        if n_common
-        else None,
-        precision_rate=Rate.of_sums(expected.correct, squares, matching.size, by_chance / matching.size, method)
-        if matching.size
-        else None,
-        cluster_rate=Rate.of(expected.clustered, n_common, by_chance_alike / n_common, method=method)
+        accuracy_rate=rate_of(n_common),
+        precision_rate=rate_of(size),
+        cluster_rate=Rate.of(expected.clustered, n_common, clustered_by_chance / n_common, method=method)
         if n_common
         else None,
     )

@@ -1,11 +1,14 @@
 """The gain of pairs of users in obvious loops: what the definitions and the kernel are checked against."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 
 from habitprint.arrays import Floats
+
+PaperWeight = Literal["jensen-shannon", "l1", "cosine", "dot"]
 
 # g of one place that both users share, from p, q and how popular the place is, as formulas on paper have it.
 PLACE_GAINS: dict[str, Callable[[float, float, float, float], float]] = {
@@ -45,3 +48,41 @@ def gains(terms: list[tuple[str, float, float, float]], released: Floats, known:
                         g = PLACE_GAINS[kind](p[place], q[place], popularity[place], smoothing)
                         result[i, j] += theta * rarity**power * g / lengths
     return result
+
+
+def divergence(p: Floats, m: Floats) -> float:
+    """Return the Kullback-Leibler divergence D(p‖m) = Σ p ln(p/m), with 0 ln 0 = 0."""
+    here = p > 0
+    return float(np.sum(p[here] * np.log(p[here] / m[here])))
+
+
+def jensen_shannon(p: Floats, q: Floats) -> float:
+    """Return D(p‖½(p+q)) + D(q‖½(p+q)): the paper's proposal (its eq. "weights"), between 0 and 2 ln 2.
+
+    It is the generalised likelihood ratio of "one person" against "two persons" for samples of equal size.
+    """
+    middle = (p + q) / 2
+    return divergence(p, middle) + divergence(q, middle)
+
+
+def l1(p: Floats, q: Floats) -> float:
+    """Return Σ |p − q|, between 0 and 2."""
+    return float(np.sum(np.abs(p - q)))
+
+
+def cosine(p: Floats, q: Floats) -> float:
+    """Return 1 − ⟨p, q⟩ / (‖p‖₂ ‖q‖₂), between 0 and 1."""
+    return 1.0 - float(p @ q) / (math.sqrt(p @ p) * math.sqrt(q @ q))
+
+
+def dot(p: Floats, q: Floats) -> float:
+    """Return −⟨p, q⟩, between −1 and 0: a similarity, negated because weights are minimised."""
+    return -float(p @ q)
+
+
+DEFINITIONS: Mapping[PaperWeight, Callable[[Floats, Floats], float]] = {
+    "jensen-shannon": jensen_shannon,
+    "l1": l1,
+    "cosine": cosine,
+    "dot": dot,
+}

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference_gains import DEFINITIONS, PaperWeight
 from scipy.spatial import distance
 
 import habitprint as hp
 from habitprint.weighing import find_weight
-from habitprint.weighing.definitions import DEFINITIONS, WEIGHTS, PaperWeight, Term, Weight
+from habitprint.weighing.definitions import WEIGHTS, Term, Weight
 from instances import shares_of_length
 
 JUDGES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {

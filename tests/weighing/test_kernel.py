@@ -9,10 +9,11 @@ import pytest
 import reference_gains
 from hypothesis import given
 from hypothesis import strategies as st
+from reference_gains import DEFINITIONS, PaperWeight
 
 import habitprint as hp
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, gains, kernel, pair_gains, place_gains, positive_gains
-from habitprint.weighing.definitions import DEFINITIONS, KINDS, LOGARITHM, KindName, PaperWeight
+from habitprint.weighing.definitions import KINDS, LOGARITHM, KindName
 from instances import CASES, Case, random_histograms, shuffled, tables
 
 EVERYTHING = Weight(

@@ -4,9 +4,20 @@ Every one of them is ``ceiling − Σ over shared places and terms of θ · rari
 users who share no place have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be
 looked at. The sum is called the *gain* of the pair. The paper's weights have one term each, with θ = 1 and a = 0.
 
-Each g is defined here, and again, compiled, in `kernel`. The paper's weights are also defined between two users
-(`DEFINITIONS`). The tests compare the three. A new g is a `Kind` below, a branch of `kernel.place_gain`, and both in
-the tests.
+=============== =================================== ==========================
+weight          definition, with p and q the shares between
+=============== =================================== ==========================
+jensen-shannon  D(p‖½(p+q)) + D(q‖½(p+q))           0 and 2 ln 2
+l1              Σ |p − q|                           0 and 2
+cosine          1 − ⟨p, q⟩ / (‖p‖₂ ‖q‖₂)            0 and 1
+dot             −⟨p, q⟩                             −1 and 0: weights are minimised
+=============== =================================== ==========================
+
+The first, the paper's proposal, is the generalised likelihood ratio of "one person" against "two persons" for samples
+of equal size. D is the Kullback-Leibler divergence.
+
+Each g is defined here, and again, compiled, in `kernel`. The tests compare both with the definitions above. A new g is
+a `Kind` below, a branch of `kernel.place_gain`, and both in the tests.
 """
 
 import math
@@ -19,7 +30,6 @@ import numpy as np
 from habitprint.arrays import Floats
 from habitprint.errors import InputError
 
-PaperWeight = Literal["jensen-shannon", "l1", "cosine", "dot"]
 WeightName = Literal["jensen-shannon", "l1", "cosine", "dot", "rarity-half", "rarity", "likelihood"]
 KindName = Literal["logarithm", "minimum", "product", "fourth-root", "likelihood"]
 
@@ -38,8 +48,6 @@ class Kind:
         positive, and the odds of the likelihood at these places. Kinds other than the likelihood ignore the odds.
     branch, branch_back
         The same g in the kernel, whose p is the released share or, seen from the known side, the known one.
-    words
-        The name of this evidence in a sentence.
 
     Examples
     --------
@@ -50,7 +58,6 @@ class Kind:
     place_gain: Callable[[Floats, Floats, Floats], Floats]
     branch: int
     branch_back: int
-    words: str
 
 
 @dataclass(frozen=True)
@@ -149,65 +156,6 @@ MOST_RARITY = 4.0  # beyond, the factor of a place would underflow
 MOST_FACTOR = 1e12  # beyond, sums of gains could overflow
 
 
-def divergence(p: Floats, m: Floats) -> float:
-    """Return the Kullback-Leibler divergence D(p‖m) = Σ p ln(p/m), with 0 ln 0 = 0.
-
-    Examples
-    --------
-    >>> divergence(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == math.log(2)
-    True
-    """
-    here = p > 0
-    return float(np.sum(p[here] * np.log(p[here] / m[here])))
-
-
-def jensen_shannon(p: Floats, q: Floats) -> float:
-    """Return D(p‖½(p+q)) + D(q‖½(p+q)): the paper's proposal (its eq. "weights"), between 0 and 2 ln 2.
-
-    It is the generalised likelihood ratio of "one person" against "two persons" for samples of equal size.
-
-    Examples
-    --------
-    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 2 * math.log(2)
-    True
-    """
-    middle = (p + q) / 2
-    return divergence(p, middle) + divergence(q, middle)
-
-
-def l1(p: Floats, q: Floats) -> float:
-    """Return Σ |p − q|, between 0 and 2.
-
-    Examples
-    --------
-    >>> l1(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    2.0
-    """
-    return float(np.sum(np.abs(p - q)))
-
-
-def cosine(p: Floats, q: Floats) -> float:
-    """Return 1 − ⟨p, q⟩ / (‖p‖₂ ‖q‖₂), between 0 and 1.
-
-    Examples
-    --------
-    >>> cosine(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    1.0
-    """
-    return 1.0 - float(p @ q) / (math.sqrt(p @ p) * math.sqrt(q @ q))
-
-
-def dot(p: Floats, q: Floats) -> float:
-    """Return −⟨p, q⟩, between −1 and 0: a similarity, negated because weights are minimised.
-
-    Examples
-    --------
-    >>> dot(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
-    -0.5
-    """
-    return -float(p @ q)
-
-
 def logarithm(p: Floats, q: Floats, _odds: Floats) -> Floats:
     """Return (p+q) ln(p+q) − p ln p − q ln q, written so that nothing cancels: g of Jensen-Shannon.
 
@@ -268,18 +216,11 @@ def likelihood(p: Floats, q: Floats, odds: Floats) -> Floats:
 
 
 KINDS: Mapping[KindName, Kind] = {
-    "logarithm": Kind(logarithm, LOGARITHM, LOGARITHM, "how alike shares are"),
-    "minimum": Kind(minimum, MINIMUM, MINIMUM, "how much shares have in common"),
-    "product": Kind(product, PRODUCT, PRODUCT, "large shares"),
-    "fourth-root": Kind(fourth_root, FOURTH_ROOT, FOURTH_ROOT, "having been there at all"),
-    "likelihood": Kind(likelihood, LIKELIHOOD, LIKELIHOOD_BACK, "how likely visits are"),
-}
-
-DEFINITIONS: Mapping[PaperWeight, Callable[[Floats, Floats], float]] = {
-    "jensen-shannon": jensen_shannon,
-    "l1": l1,
-    "cosine": cosine,
-    "dot": dot,
+    "logarithm": Kind(logarithm, LOGARITHM, LOGARITHM),
+    "minimum": Kind(minimum, MINIMUM, MINIMUM),
+    "product": Kind(product, PRODUCT, PRODUCT),
+    "fourth-root": Kind(fourth_root, FOURTH_ROOT, FOURTH_ROOT),
+    "likelihood": Kind(likelihood, LIKELIHOOD, LIKELIHOOD_BACK),
 }
 
 PAPER_WEIGHTS: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")

@@ -193,10 +193,12 @@ class SparkMatching:
             times,
         )
         return evaluation_of(
-            self,
             between.expected(),
             between.sum_of_squares(),
             IntervalMethod.JOINT,
+            n_possible=self.n_released * self.n_known,
+            size=self.size,
+            n_guesses=self.n_guesses,
             n_common=n_all,
             n_ignored=n_named - n_all,
         )
