@@ -23,8 +23,8 @@ that fits, and no law. So its interval has two parts:
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -59,6 +59,7 @@ COARSE, FINE, FAIR = (6, 13, 17), (11, 21, 33), (7, 13, 21)
 FAR = 5.0  # standard errors within which the share at the largest size is looked for
 UNLIKELY = 9.0  # by how much less the logarithm of a likelihood is where a law is left out
 LOG_B = (-12.0, 45.0)
+TINY = np.finfo(float).tiny  # no logarithm of nothing
 
 
 class SizedRate(Protocol):
@@ -272,77 +273,53 @@ def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: f
 
 
 @dataclass(frozen=True)
-class _Nested:
-    """The shares found at some sizes in ascending order, in nested groups of the same people; shares never rise.
+class _Seen:
+    """What was measured: the share found at the largest size, and how likely that is by laws (a, b, always).
 
     `n` is how many independent people would tell as much.
     """
 
-    sizes: Floats
-    shares: Floats
+    largest: float
+    share: float
     n: float
+    log_likelihood: Callable[[Floats, Floats, Floats], Floats]
 
-    @classmethod
-    def of(cls, points: Sequence[tuple[int, Rate]]) -> "_Nested":
-        last = points[-1][1]
-        shares = isotonic_regression([rate.value for _, rate in points], increasing=False).x
-        return cls(np.array([size for size, _ in points], np.float64), shares, _independent(last))
 
-    @property
-    def largest(self) -> float:
-        return float(self.sizes[-1])
+def _seen_at_sizes(sizes: Floats, shares: Floats, n: float) -> _Seen:
+    """Return the shares found at sizes in ascending order, in nested groups of the same people; shares never rise."""
+    seen = np.concatenate([[1.0], shares, [0.0]])
 
-    @property
-    def share(self) -> float:
-        return float(self.shares[-1])
-
-    def without_last(self, n_sizes: int) -> "_Nested":
-        return replace(self, sizes=self.sizes[:-n_sizes], shares=self.shares[:-n_sizes])
-
-    def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
+    def log_likelihood(a: Floats, b: Floats, always: Floats) -> Floats:
         """Return Σ (people found at this size and at none larger) · ln(how likely that is)."""
-        ends = [np.ones_like(a), *(_shares(size, a, b, always) for size in self.sizes), np.zeros_like(a)]
-        seen = np.concatenate([[1.0], self.shares, [0.0]])
+        ends = [np.ones_like(a), *(_shares(size, a, b, always) for size in sizes), np.zeros_like(a)]
         total = np.zeros_like(a)
         for k in range(len(seen) - 1):
             if seen[k] > seen[k + 1]:
-                total += (seen[k] - seen[k + 1]) * np.log(np.maximum(ends[k] - ends[k + 1], np.finfo(float).tiny))
-        return self.n * total
+                total += (seen[k] - seen[k + 1]) * np.log(np.maximum(ends[k] - ends[k + 1], TINY))
+        return n * total
+
+    return _Seen(float(sizes[-1]), float(shares[-1]), n, log_likelihood)
 
 
-@dataclass(frozen=True)
-class _Closer:
-    """The people with 0, 1, … closer impostors of `n_others`, as shares; more in the last entry."""
+def _seen_closer(impostors: Impostors, n: float) -> _Seen:
+    """Return the people with 0, 1, … closer impostors, as shares; more in the last entry."""
+    m = impostors.n_others
+    counts = impostors.count(min(MOST_CLOSER, m + 1)) / impostors.n_people
 
-    counts: Floats
-    n_others: int
-    n: float
-
-    @classmethod
-    def of(cls, impostors: Impostors, rate: Rate) -> "_Closer":
-        counts = impostors.count(min(MOST_CLOSER, impostors.n_others + 1))
-        return cls(counts / impostors.n_people, impostors.n_others, _independent(rate))
-
-    @property
-    def largest(self) -> float:
-        return float(self.n_others + 1)
-
-    @property
-    def share(self) -> float:
-        return float(self.counts[0])
-
-    def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
+    def log_likelihood(a: Floats, b: Floats, always: Floats) -> Floats:
         """Return Σ (people with r closer impostors) · ln(how likely that is): a beta-binomial, and more of nobody."""
         more, total = np.ones_like(a), np.zeros_like(a)
-        m, likely = self.n_others, (1 - always) * np.exp(_log_share(self.n_others + 1, a, b))
-        for r, count in enumerate(self.counts[:-1]):
+        likely = (1 - always) * np.exp(_log_share(m + 1, a, b))
+        for r, count in enumerate(counts[:-1]):
             seen = likely + always if r == 0 else likely
             more = more - seen
-            total += count * np.log(np.maximum(seen, np.finfo(float).tiny))
+            total += count * np.log(np.maximum(seen, TINY))
             # C(m, r) B(a + r, b + m − r) / B(a, b) from one r to the next; nobody has more than all others.
-            likely = likely * ((m - r) / (r + 1)) * (a + r) / np.maximum(b + m - r - 1, np.finfo(float).tiny)
-        total += self.counts[-1] * np.log(np.maximum(more, np.finfo(float).tiny))
-        return self.n * total
+            likely = likely * ((m - r) / (r + 1)) * (a + r) / np.maximum(b + m - r - 1, TINY)
+        total += counts[-1] * np.log(np.maximum(more, TINY))
+        return n * total
+
+    return _Seen(float(m + 1), float(counts[0]), n, log_likelihood)
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,19 +362,17 @@ class Scaling:
             n = measured.n_others + 1
             chances = np.where(measured.n_closer == 0, 1.0 / (measured.n_tied + 1), 0.0)
             rate = Rate.of_chances(chances, measured.n_people, 1 / n, IntervalMethod.SEEKERS)
-            closer = _Closer.of(measured, rate)
-            laws = _plausible(closer)
+            seen = _seen_closer(measured, _independent(rate))
+            laws = _plausible(seen)
             smallest = max(n // 2 ** (MOST_SIZES - 1), 1)
-            return cls(n, rate, laws, _best(closer, laws), DISCREPANCY, smallest, measured)
+            return cls(n, rate, laws, _best(seen, laws), DISCREPANCY, smallest, measured)
         points = _sorted(measured)
-        nested = _Nested.of(points)
-        laws = _plausible(nested)
-        return cls(*points[-1], laws, _best(nested, laws), _discrepancy(nested), points[0][0])
-
-    @cached_property
-    def _factors(self) -> Floats:
-        """Return by how much steeper the fall may be: equally likely ones."""
-        return np.exp(self.discrepancy * ndtri((np.arange(N_FACTORS) + 0.5) / N_FACTORS))
+        sizes = np.array([size for size, _ in points], np.float64)
+        shares = isotonic_regression([rate.value for _, rate in points], increasing=False).x
+        n_telling = _independent(points[-1][1])
+        seen = _seen_at_sizes(sizes, shares, n_telling)
+        laws = _plausible(seen)
+        return cls(*points[-1], laws, _best(seen, laws), _discrepancy(sizes, shares, n_telling), points[0][0])
 
     def at(self, n: int, target: float | None = None) -> Forecast:
         """Return the forecast for n people; with a target, also how many it takes to be within it."""
@@ -467,21 +442,23 @@ class Scaling:
         return rate.value, rate.low, rate.high
 
     @cached_property
-    def _start(self) -> Floats:
-        """Return the logit of the share that each law has among as many people as were tested."""
-        return _logit(self.laws.shares(self.n_measured))
+    def _starts(self) -> tuple[Floats, Floats]:
+        """Return logits at as many people as were tested: by each law, and from where the share falls.
 
-    @cached_property
-    def _from(self) -> Floats:
-        """Return from where the share falls: laws say how; person by person, what was measured says from where."""
+        Laws say how it falls; person by person, what was measured says from where.
+        """
+        by_law = _logit(self.laws.shares(self.n_measured))
         if self.impostors is None:
-            return self._start
+            return by_law, by_law
         seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # nobody and everybody have no logit
-        return self._start + (float(logit(seen)) - float(_quantiles(self._start, self.laws.weights)[0]))
+        return by_law, by_law + (float(logit(seen)) - float(_quantiles(by_law, self.laws.weights)[0]))
 
     def _ends_ahead(self, n: int) -> Floats:
-        falls = _logit(self.laws.shares(n)) - self._start
-        ahead = (self._from[:, None] + self._factors * falls[:, None]).ravel()
+        by_law, start = self._starts
+        falls = _logit(self.laws.shares(n)) - by_law
+        # By how much steeper the fall may be: equally likely factors.
+        factors = np.exp(self.discrepancy * ndtri((np.arange(N_FACTORS) + 0.5) / N_FACTORS))
+        ahead = (start[:, None] + factors * falls[:, None]).ravel()
         # A share rises with its logit, so only the three that are asked for are made shares.
         return np.asarray(expit(_quantiles(ahead, np.repeat(self.laws.weights, N_FACTORS))), np.float64)
 
@@ -564,7 +541,7 @@ def _from_plain(always: Floats, at_largest: Floats, log_a: Floats, largest: floa
     return a, _b_for(np.log((share - c) / (1 - c)), largest, a), c
 
 
-def _plausible(seen: _Nested | _Closer, last: tuple[int, int, int] = FINE) -> _Laws:
+def _plausible(seen: _Seen, last: tuple[int, int, int] = FINE) -> _Laws:
     """Return laws on a grid, with their weights; the grid is laid closer and closer around those that are likely.
 
     Before anything is measured, every exponent and share at the largest size is as likely as another on the scales of
@@ -594,7 +571,7 @@ def _plausible(seen: _Nested | _Closer, last: tuple[int, int, int] = FINE) -> _L
     return _Laws(a[kept], b[kept], c[kept], weights[kept] / weights[kept].sum())
 
 
-def _best(seen: _Nested | _Closer, laws: _Laws) -> Law:
+def _best(seen: _Seen, laws: _Laws) -> Law:
     """Return the law with the largest likelihood: from the best of the grid on, downhill."""
     at = int(np.argmax(seen.log_likelihood(laws.a, laws.b, laws.always)))
     start = np.array([laws.always[at], math.log(laws.a[at]), math.log(laws.b[at])])
@@ -616,25 +593,24 @@ def _best(seen: _Nested | _Closer, laws: _Laws) -> Law:
     return Law(math.exp(log_a), math.exp(log_b), always)
 
 
-def _discrepancy(seen: _Nested) -> float:
+def _discrepancy(sizes: Floats, shares: Floats, n: float) -> float:
     """Return by how much the fall may be steeper or flatter than laws say: what is usual, and what the curve shows.
 
     One, two and three of the largest sizes are left out, and what was found at the largest is compared with what the
     rest foretells. Of the squared logarithm of the ratio of both falls, what chance explains is taken off.
     """
     excess = []
-    for n_left_out in range(1, len(seen.sizes) - 2):
-        rest = seen.without_last(n_left_out)
+    for n_left_out in range(1, len(sizes) - 2):
+        rest = _seen_at_sizes(sizes[:-n_left_out], shares[:-n_left_out], n)
         laws = _plausible(rest, FAIR)
-        starts = laws.shares(rest.largest)
-        foretold = _logit(starts) - _logit(laws.shares(seen.largest))
-        fall = rest.share - seen.share
+        foretold = _logit(laws.shares(rest.largest)) - _logit(laws.shares(float(sizes[-1])))
+        fall = rest.share - float(shares[-1])
         if fall <= 0 or not np.all(foretold > 0):
             continue
-        real = float(np.diff(_logit(np.array([seen.share, rest.share])))[0])
+        real = float(np.diff(_logit(np.array([shares[-1], rest.share])))[0])
         ratios = np.log(real / foretold)
         mean = float(np.sum(laws.weights * ratios))
-        by_chance = float(np.sum(laws.weights * (ratios - mean) ** 2)) + 1 / (seen.n * fall)
+        by_chance = float(np.sum(laws.weights * (ratios - mean) ** 2)) + 1 / (n * fall)
         excess.append(mean**2 - by_chance)
         if len(excess) == 3:  # noqa: PLR2004
             break

@@ -267,14 +267,8 @@ def rates_frame(names: Mapping[str, Sequence[object]], rates: Sequence[Rate | No
     >>> rates_frame({"attack": ["joint"]}, [Rate.of(50, 100, by_chance=0.01)]).columns
     ['attack', 'share', 'low', 'high', 'n_correct', 'n', 'by_chance']
     """
-    columns = {
-        "share": [None if rate is None else rate.value for rate in rates],
-        "low": [None if rate is None else rate.low for rate in rates],
-        "high": [None if rate is None else rate.high for rate in rates],
-        "n_correct": [None if rate is None else rate.n_correct for rate in rates],
-        "n": [None if rate is None else rate.n for rate in rates],
-        "by_chance": [None if rate is None else rate.by_chance for rate in rates],
-    }
+    fields = {"share": "value"} | {name: name for name in ("low", "high", "n_correct", "n", "by_chance")}
+    columns = {name: [getattr(rate, field, None) for rate in rates] for name, field in fields.items()}
     kinds = dict.fromkeys(columns, pl.Float64()) | {"n": pl.Int64()}
     return pl.DataFrame({**names, **columns}, schema_overrides=kinds, strict=False)
 

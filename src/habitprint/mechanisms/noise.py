@@ -13,7 +13,7 @@ from habitprint.errors import InputError, first_few, is_whole, require_number, r
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
 from habitprint.mechanisms.recoding import limited_counts
-from habitprint.mechanisms.release import Applied, Mechanism, Release, keep_users
+from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
 from habitprint.runtime.parallel import run_blocks
 
@@ -93,7 +93,7 @@ class AddNoise(Mechanism, frozen=True):
                 fix="use a positive whole number without a delta, or leave it out",
             )
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def run(self, before: Release, progress: Progress) -> Applied:
         """Limit, add noise, and leave out counts below the threshold; refuse if earlier steps break the guarantee."""
         spoiling = [step.name for step in before.steps if self.unit not in step.mechanism.noise_may_follow]
         if spoiling:
@@ -115,25 +115,16 @@ class AddNoise(Mechanism, frozen=True):
         # allows. Places without visits stay in the table: whether they do must not depend on any user.
         counts.eliminate_zeros()
         noise = self.noise(counts)
-        noisy = noise.draw(counts, progress)
-        left, n_discarded = keep_users(
-            noisy,
+        left = keep_users(
+            noise.draw(counts, progress),
             histograms,
             nothing=f"no noisy count reaches the threshold of {noise.threshold:,}",
             fix="use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
         )
         are_places_chosen = any(step.mechanism.chooses_places for step in before.steps)
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
-        return Applied(
-            left,
-            (guarantee,),
-            findings={
-                "n_draws": noise.n_draws,
-                "threshold": noise.threshold,
-                "n_users": histograms.n_users,
-                "n_users_discarded": n_discarded,
-            },
-        )
+        drawn = {"n_draws": noise.n_draws, "threshold": noise.threshold}
+        return Applied(left, (guarantee,), findings=drawn | count_discarded(histograms, left))
 
     def gives(self, promise: DifferentialPrivacy) -> bool:
         """Return whether a guarantee fits this noise: OpenDP accounts for the requested ε, and for no more than δ.
@@ -172,8 +163,30 @@ class AddNoise(Mechanism, frozen=True):
         6
         """
         dp = load_opendp()
+        number, distance, asked = dp.atom_domain(T="i64"), self._distance, (self.epsilon, self.delta)
+        cells = dp.vector_domain(number), dp.l1_distance(T="i64")
+        listed = dp.map_domain(number, number), dp.l01inf_distance(dp.absolute_distance(T="i64"))
+
+        def make(threshold: int) -> Any:
+            return dp.m.make_laplace_threshold(*listed, scale=scale, threshold=threshold)
+
         try:
-            return self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
+            scale = dp.binary_search_param(
+                lambda scale: dp.m.make_laplace(*cells, scale=scale), d_in=distance[1], d_out=self.epsilon, T=float
+            )
+            if not self.delta:
+                measurement = dp.m.make_laplace(*cells, scale=scale)
+                threshold = self.threshold or _likely_threshold(scale, counts.shape[1])
+                n_draws = counts.shape[0] * counts.shape[1]
+                return Noise(measurement, scale, threshold, measurement.map(distance[1]), 0.0, n_draws, on_zeros=True)
+            threshold = distance[2]  # no lower one is accounted for
+            if not make(threshold).check(distance, asked):
+                threshold = dp.binary_search_param(make, d_in=distance, d_out=asked, T=int)
+            measurement = make(threshold)
+            # OpenDP gives out counts that equal its threshold, but accounts for those above it alone: about e^(1/scale)
+            # times too little (https://github.com/opendp/opendp/issues/2922). So only those above it are released.
+            epsilon, delta = measurement.map(distance)
+            return Noise(measurement, scale, threshold + 1, epsilon, delta, int(counts.nnz), on_zeros=False)
         except (dp.OpenDPException, ValueError, OverflowError) as error:
             raise InputError(
                 f"OpenDP finds no noise for epsilon = {self.epsilon!r}, delta = {self.delta!r}, limit = {self.limit!r}",
@@ -181,46 +194,12 @@ class AddNoise(Mechanism, frozen=True):
                 fix="use a larger epsilon" + (" or a larger delta" if self.delta else ""),
             ) from error
 
-    def _scale(self) -> float:
-        dp = load_opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        scale: float = dp.binary_search_param(
-            lambda scale: dp.m.make_laplace(*space, scale=scale), d_in=self._distance[1], d_out=self.epsilon, T=float
-        )
-        return scale
 
-    def _on_every_cell(self, counts: SparseMatrix) -> "Noise":
-        dp = load_opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        scale = self._scale()
-        measurement = dp.m.make_laplace(*space, scale=scale)
-        threshold = self.threshold
-        if threshold is None:
-            # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)); times the number of places, it is FALSE_PLACES.
-            per_user = counts.shape[1] / (1 + math.exp(-1 / scale))
-            threshold = max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
-        n_draws = counts.shape[0] * counts.shape[1]
-        return Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws, on_zeros=True)
-
-    def _with_threshold(self, counts: SparseMatrix) -> "Noise":
-        dp = load_opendp()
-        space = (
-            dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
-            dp.l01inf_distance(dp.absolute_distance(T="i64")),
-        )
-        scale = self._scale()
-
-        def make(threshold: int) -> Any:
-            return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
-
-        threshold, asked = self._distance[2], (self.epsilon, self.delta)  # no lower one is accounted for
-        if not make(threshold).check(self._distance, asked):
-            threshold = dp.binary_search_param(make, d_in=self._distance, d_out=asked, T=int)
-        measurement = make(threshold)
-        epsilon, delta = measurement.map(self._distance)
-        # OpenDP gives out counts that equal its threshold, but accounts for those above it alone: about e^(1/scale)
-        # times too little (https://github.com/opendp/opendp/issues/2922). So only those above it are released.
-        return Noise(measurement, scale, threshold + 1, epsilon, delta, int(counts.nnz), on_zeros=False)
+def _likely_threshold(scale: float, n_places: int) -> int:
+    """Return the smallest count that noise alone reaches at FALSE_PLACES places of a user, as expected."""
+    # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)); times the number of places, it is FALSE_PLACES.
+    per_user = n_places / (1 + math.exp(-1 / scale))
+    return max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
 
 
 def add_noise(

@@ -32,6 +32,7 @@ from habitprint.mechanisms.release import (
     Step,
     Transformation,
     as_release,
+    count_discarded,
     holds_shares,
     keep_users,
 )
@@ -62,23 +63,18 @@ class RoundTo(Mechanism, frozen=True):
         why, fix = "counts are rounded to the nearest multiple of a positive number", "use a positive number, such as 5"
         require_number("base", self.base, why=why, fix=fix, above=0, below=math.inf)
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Round all counts."""
-        del progress  # there is nothing to wait for
-        histograms, counts = before.histograms, before.histograms.counts
+        counts = histograms.counts
         rounded = np.floor(counts.data / self.base + 0.5) * self.base
         stays_whole = is_whole(self.base) and counts.data.dtype.kind == "i"
-        left, n_discarded = keep_users(
+        left = keep_users(
             _with_data(counts, rounded.astype(np.int64) if stays_whole else rounded),
             histograms,
             nothing=f"every count is nearer to zero than to {self.base:g}; the largest is {counts.data.max():g}",
             fix="round to a smaller base",
         )
-        return Applied(
-            left,
-            (MultiplesOf(self.base),),
-            findings={"n_users": histograms.n_users, "n_users_discarded": n_discarded},
-        )
+        return Applied(left, (MultiplesOf(self.base),), findings=count_discarded(histograms, left))
 
 
 def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
@@ -114,27 +110,18 @@ class SuppressBelow(Mechanism, frozen=True):
         why, fix = "counts below it are left out, and no count is below zero", "use a positive number, such as 3"
         require_number("threshold", self.threshold, why=why, fix=fix, above=0, below=math.inf)
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Drop the small counts."""
-        del progress  # there is nothing to wait for
-        histograms, counts = before.histograms, before.histograms.counts
+        counts = histograms.counts
         is_small = counts.data < self.threshold
-        left, n_discarded = keep_users(
+        left = keep_users(
             _with_data(counts, np.where(is_small, 0, counts.data)),
             histograms,
             nothing=f"no count reaches the threshold of {self.threshold:g}; the largest is {counts.data.max():g}",
             fix="use a lower threshold",
         )
-        return Applied(
-            left,
-            (SmallestCount(self.threshold),),
-            findings={
-                "n_counts": len(is_small),
-                "n_counts_suppressed": int(is_small.sum()),
-                "n_users": histograms.n_users,
-                "n_users_discarded": n_discarded,
-            },
-        )
+        suppressed = {"n_counts": len(is_small), "n_counts_suppressed": int(is_small.sum())}
+        return Applied(left, (SmallestCount(self.threshold),), findings=suppressed | count_discarded(histograms, left))
 
 
 def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
@@ -183,21 +170,16 @@ class LimitContribution(Mechanism, frozen=True):
             if limit is not None:
                 require_number(name, limit, why=why, fix=fix, above=0, below=math.inf)
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Cut the counts, then scale down the users who are still above the total."""
-        del progress  # there is nothing to wait for
-        histograms = before.histograms
         counts = limited_counts(histograms.counts, self.total, self.per_place)
         # No user is dropped, for the largest count of a user survives. No place is either: noise that comes after must
         # not depend on which places one user's limit leaves over.
         counts.eliminate_zeros()
         limited = Histograms(counts, histograms.users, histograms.places)
         n_limited = int(np.count_nonzero(limited.totals < histograms.totals))
-        return Applied(
-            limited,
-            (LimitedContribution(self.total, self.per_place),),
-            findings={"n_users": histograms.n_users, "n_users_limited": n_limited},
-        )
+        findings = {"n_users": histograms.n_users, "n_users_limited": n_limited}
+        return Applied(limited, (LimitedContribution(self.total, self.per_place),), findings=findings)
 
 
 def limit_contribution(
@@ -229,10 +211,8 @@ class ReleaseShares(Mechanism, frozen=True):
 
     makes_shares: ClassVar[bool] = True
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Divide by the totals."""
-        del progress  # there is nothing to wait for
-        histograms = before.histograms
         if not holds_shares(histograms):
             histograms = Histograms(histograms.shares, histograms.users, histograms.places)
         return Applied(histograms, (EqualTotals(),))
@@ -363,16 +343,14 @@ class Coarsen(Mechanism, frozen=True):
         same = (to, places) if to.dtype == places.dtype else (to.cast(pl.String), places.cast(pl.String))
         return same[0].fill_null(same[1])
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Add up the counts of places that go to the same place."""
-        del progress  # there is nothing to wait for
         if self.mapping is None:
             raise InputError(
                 "the mapping of the step 'coarsen' is not known here",
                 why="it says which places are put together, and is not published with a release",
                 fix="give the mapping, or the owner's file of the release",
             )
-        histograms = before.histograms
         coarse = self.mapping.add_up(histograms, self.unknown)  # the step reports the counts that are left out
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
         return Applied(
@@ -384,8 +362,7 @@ class Coarsen(Mechanism, frozen=True):
                 "n_places_before": histograms.n_places,
                 "n_places": coarse.n_places,
                 "n_places_left_out": self.mapping.find_unknown(histograms).height,
-                "n_users": histograms.n_users,
-                "n_users_discarded": histograms.n_users - coarse.n_users,
+                **count_discarded(histograms, coarse),
             },
         )
 
@@ -434,17 +411,11 @@ class KeepTopPlaces(_Popular, frozen=True):
         _require_places(places)
         return _left_out(places), Transformation("", lambda known: known)
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Rank the places and keep the first."""
-        del progress  # there is nothing to wait for
-        histograms = before.histograms
         top, n_before = most_popular(histograms, self.n, self.by)
         narrowed, kept = keep_places(histograms, top), tuple(top.to_list())
-        findings = {
-            "n_places_before": n_before,
-            "n_users": histograms.n_users,
-            "n_users_discarded": histograms.n_users - narrowed.n_users,
-        }
+        findings = {"n_places_before": n_before, **count_discarded(histograms, narrowed)}
         return Applied(narrowed, (OnlyPlaces(kept),), kept, findings)
 
 
@@ -483,10 +454,8 @@ class MergeRarePlaces(_Popular, frozen=True):
         )
         return merged, _left_out(places)
 
-    def apply(self, before: Release, progress: Progress) -> Applied:
+    def apply(self, histograms: Histograms) -> Applied:
         """Rank the places, keep the first, and add up the others."""
-        del progress  # there is nothing to wait for
-        histograms = before.histograms
         # One more, in case that a place of the name of the rest is among them.
         top, n_before = most_popular(histograms, self.n + 1, self.by)
         if REST not in top.cast(pl.String):

@@ -311,15 +311,20 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
             raise InputError(f"the step {self.name!r} keeps no places", why=why, fix="leave them out")
         return ()
 
-    def apply(self, before: "Release", progress: Progress) -> "Applied":
-        """Do the work, on a release so far whose users and places are in ascending order of their ids."""
+    def apply(self, histograms: Histograms) -> "Applied":
+        """Do the work, on a table whose users and places are in ascending order of their ids."""
         raise NotImplementedError
+
+    def run(self, before: "Release", progress: Progress) -> "Applied":
+        """Do the work on a release so far, for mechanisms that look at earlier steps or take long."""
+        del progress  # there is nothing to wait for
+        return self.apply(before.histograms)
 
     def __call__(self, source: "Histograms | Release | AnyTable", *, progress: Progress = silent) -> "Release":
         """Return the release, with this step and its guarantees."""
         before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
-        return add_step(before, self, self.apply(before, progress))
+        return add_step(before, self, self.run(before, progress))
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -368,7 +373,7 @@ def add_step(before: Release, mechanism: Mechanism, done: Applied) -> Release:
     --------
     >>> import habitprint as hp
     >>> before = as_release(hp.Histograms.from_strings({"Jill": "aab"}))
-    >>> add_step(before, hp.ReleaseShares(), hp.ReleaseShares().apply(before, silent)).guarantees
+    >>> add_step(before, hp.ReleaseShares(), hp.ReleaseShares().apply(before.histograms)).guarantees
     (EqualTotals(),)
     """
     for guarantee in done.guarantees:
@@ -449,8 +454,8 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
     return [guarantee.check(histograms) for guarantee in guarantees]
 
 
-def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fix: str) -> tuple[Histograms, int]:
-    """Return new counts of the same users and places without users who have none, and the number of these users.
+def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fix: str) -> Histograms:
+    """Return new counts of the same users and places, without users who have none.
 
     Places without visits are removed too. If no user is left, raise `InputError` with `nothing` and its fix.
 
@@ -459,15 +464,25 @@ def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fi
     >>> from scipy import sparse
     >>> habits = Histograms.from_strings({1: "a", 2: "b"})
     >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), habits, nothing="no count reaches 9", fix="use fewer")
-    (Histograms(1 users × 1 places, 1 counts above zero), 1)
+    Histograms(1 users × 1 places, 1 counts above zero)
     """
     counts = sparse.csr_array(counts, copy=True)
     counts.eliminate_zeros()
     if counts.nnz == 0:
         raise InputError(nothing, why="nobody and nothing would be left to release", fix=fix)
     rows, columns = np.flatnonzero(np.diff(counts.indptr) > 0), np.unique(counts.indices)
-    left = Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
-    return left, histograms.n_users - len(rows)
+    return Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
+
+
+def count_discarded(before: Histograms, after: Histograms) -> dict[str, int]:
+    """Return the findings about users whom a step leaves out.
+
+    Examples
+    --------
+    >>> count_discarded(Histograms.from_strings({1: "a", 2: "b"}), Histograms.from_strings({1: "a"}))
+    {'n_users': 2, 'n_users_discarded': 1}
+    """
+    return {"n_users": before.n_users, "n_users_discarded": before.n_users - after.n_users}
 
 
 def holds_shares(histograms: Histograms) -> bool:

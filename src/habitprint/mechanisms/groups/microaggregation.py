@@ -19,7 +19,7 @@ from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.groups.table import Loss
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, keep_users
+from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
 
 UNITS = 50  # of each person in a group that is published; docs/notes.md compares 3 to 50 with other rules
@@ -160,7 +160,7 @@ class Microaggregate(Mechanism, frozen=True):
                 fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
-    def apply(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Applied:
+    def run(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Applied:
         """Find the groups, from given neighbours if there are any, and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
@@ -170,28 +170,19 @@ class Microaggregate(Mechanism, frozen=True):
                     why=f"a group of {k:,} users cannot be made of {n_users:,}",
                     fix=f"use a {name} of at most {n_users}",
                 )
-        shares = histograms.shares
-        labels = self._group(shares, neighbours, progress)
-        sizes = np.bincount(labels)
-        rows, n_discarded = self._publish(shares, labels), 0
+        labels = self._group(histograms.shares, neighbours, progress)
+        rows = self._publish(histograms.shares, labels)
+        means = Histograms(rows, histograms.users, histograms.places)
         if self.least_members > 1:
-            means, n_discarded = self._keep_users(rows, histograms)
-        else:
-            means = Histograms(rows, histograms.users, histograms.places)
+            nothing = f"no place has {self.least_members:,} visitors in any group"
+            fix = "use larger groups, coarser places, or a smaller least_members (--least-members)"
+            means = keep_users(rows, histograms, nothing=nothing, fix=fix)
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
-        return Applied(
-            means,
-            guarantees,
-            findings={
-                "n_groups": len(sizes),
-                "smallest_group": int(sizes.min()),
-                "largest_group": int(sizes.max()),
-                "n_users": n_users,
-                "n_users_discarded": n_discarded,
-            },
-        )
+        sizes = np.bincount(labels)
+        groups = {"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())}
+        return Applied(means, guarantees, findings=groups | count_discarded(histograms, means))
 
     def among(
         self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
@@ -199,7 +190,7 @@ class Microaggregate(Mechanism, frozen=True):
         """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
         before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
-        return add_step(before, self, self.apply(before, progress, neighbours))
+        return add_step(before, self, self.run(before, progress, neighbours))
 
     def _group(self, shares: SparseMatrix, neighbours: Neighbours | None, progress: Progress) -> Indices:
         if self.method != "best":
@@ -213,15 +204,6 @@ class Microaggregate(Mechanism, frozen=True):
             )
         n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
-
-    def _keep_users(self, rows: SparseMatrix, histograms: Histograms) -> tuple[Histograms, int]:
-        """Return the counts without places of few members, and the number of users without any count left."""
-        return keep_users(
-            rows,
-            histograms,
-            nothing=f"no place has {self.least_members:,} visitors in any group",
-            fix="use larger groups, coarser places, or a smaller least_members (--least-members)",
-        )
 
     def _publish(self, shares: SparseMatrix, labels: Indices) -> SparseMatrix:
         """Return the published row of each user: the mean of the contributions of the members of a group."""
