@@ -36,7 +36,7 @@ from habitprint.experiments.claims import (
     verdict_of,
 )
 from habitprint.experiments.jobs import Job, MeasuredAttack, Part, ProtectionEffect, Run, Setting, Task
-from habitprint.experiments.pages import finding_words
+from habitprint.experiments.run import finding_words
 from habitprint.weighing import WeightName
 
 

@@ -23,7 +23,7 @@ from habitprint.experiments import (
     reproduce,
 )
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.pages import read_index
+from habitprint.experiments.run import read_index
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("experiments")]  # all look at the same folder
 

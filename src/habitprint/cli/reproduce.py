@@ -16,8 +16,7 @@ from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.experiments.claims import Judgement
 from habitprint.experiments.jobs import DataName, nearest
-from habitprint.experiments.pages import Reproduction, finding_words
-from habitprint.experiments.run import make_output
+from habitprint.experiments.run import Reproduction, finding_words, make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec

@@ -2,8 +2,7 @@
 
 from habitprint.experiments.claims import Finding
 from habitprint.experiments.jobs import Job, Part, Setting
-from habitprint.experiments.pages import Report, Reproduction
-from habitprint.experiments.run import Store, make_output, reproduce, run_jobs
+from habitprint.experiments.run import Report, Reproduction, Store, make_output, reproduce, run_jobs
 from habitprint.experiments.sources import Data, DataSource, Folders, find_sources
 from habitprint.experiments.spec import NAMES, PAPER, Experiment
 

@@ -349,6 +349,11 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     n_places: int = 0
     n_places_of_one_user: int = 0
 
+    @classmethod
+    def of(cls, table: pl.DataFrame, **counts: int) -> Self:
+        """Return a table with what was counted."""
+        return cls(columns=tuple(table.columns), rows=tuple(table.rows()), **counts)
+
     @property
     def table(self) -> pl.DataFrame:
         """Return the rows as a table."""

@@ -4,32 +4,20 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from threading import Lock
 from typing import Any, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Indices
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.attacks.attack import PROPOSED
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate, user_chances
+from habitprint.events import Events
 from habitprint.events.spec import DayName
-from habitprint.experiments.jobs import (
-    ALL,
-    DataName,
-    Description,
-    Done,
-    Job,
-    LeftOut,
-    MeasuredAttack,
-    ProtectionEffect,
-    Result,
-    Setting,
-    TimeResult,
-)
+from habitprint.experiments import jobs
+from habitprint.experiments.jobs import ALL, DataName, Description, Done, Job, MeasuredAttack, ProtectionEffect, Setting
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
 from habitprint.histograms import Histograms
@@ -51,7 +39,6 @@ from habitprint.truth import SAME_ID, common_users
 from habitprint.weighing import WeightName, find_weight
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
-SQUARE = 1000  # metres; any side tells who was within the area
 
 # The attacks of the paper, each with any weight.
 ATTACKS: Mapping[str, Attack] = {
@@ -63,7 +50,6 @@ ATTACKS: Mapping[str, Attack] = {
 CHAINS: Mapping[str, ChainDistance] = {f"markov-{distance}": distance for distance in CHAIN_DISTANCES}
 
 T = TypeVar("T")
-Prepared = tuple[Scenario, ProtectionEffect | None]
 Ts = TypeVarTuple("Ts")
 
 
@@ -134,8 +120,7 @@ class SharedData:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, None, side).released.users
-        points = data.events.leave_out(~_grid(data, side).box.holds(pl.col("lat"), pl.col("lon")), OUTSIDE)
-        parts = data.period.parts(DayTable.of(points).kept(*COLUMNS[1:])).days.usable
+        parts = data.period.parts(DayTable.of(_within(data)).kept(*COLUMNS[1:])).days.usable
         parts = parts.filter(pl.col("user").is_in(users.implode()))
         sides = [parts.filter(pl.col("part") == part).select(COLUMNS) for part in (RELEASED, KNOWN)]
         released, known = map(mobility_chains, collect(sides, data.events.source))
@@ -152,11 +137,19 @@ def _grid(data: Data, side: float) -> Grid:
     return Grid(side, data.box)
 
 
+def _within(data: Data) -> Events:
+    """Return the events within the area."""
+    assert data.box is not None, "only data with positions has an area"  # noqa: S101
+    return data.events.leave_out(~data.box.holds(pl.col("lat"), pl.col("lon")), OUTSIDE)
+
+
 def _n_places(scenario: Scenario) -> int:
     return len(np.unique(np.concatenate([table.counts.indices for table in scenario.aligned])))
 
 
-def prepare(job: Job, shared: SharedData, seed: int, progress: Progress = silent) -> Prepared:
+def prepare(
+    job: Job, shared: SharedData, seed: int, progress: Progress = silent
+) -> tuple[Scenario, ProtectionEffect | None]:
     """Return the two tables that the setting of a job asks for, and the effect of their protection, if there is one.
 
     Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
@@ -199,14 +192,13 @@ def _narrow(
     released: Histograms, known: Histograms, setting: Setting, name: DataName, shared: SharedData
 ) -> tuple[Histograms, Histograms]:
     """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
-    popular = shared.popular(name, setting.side)["place"] if setting.seen_top or setting.n_top else None
-    if popular is not None and setting.seen_top is not None:
-        top = popular.head(setting.seen_top)
+    if setting.seen_top is not None:
+        top = shared.popular(name, setting.side)["place"].head(setting.seen_top)
         seen = pl.concat([keep_places(side, top).users for side in (released, known)])
         users = released.users.filter(released.users.is_in(seen.implode()))
         released, known = released.select(users=users), known.select(users=users)
-    if popular is not None and setting.n_top is not None:
-        top = popular.head(setting.n_top)
+    if setting.n_top is not None:
+        top = shared.popular(name, setting.side)["place"].head(setting.n_top)
         released, known = keep_places(released, top), keep_places(known, top)
         both = released.users.filter(released.users.is_in(known.users.implode()))
         if both.is_empty():
@@ -220,19 +212,11 @@ def _narrow(
 
 
 def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple[Histograms, Histograms]:
-    setting = job.setting
-    n_all = released.n_users
-    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.repeat,))).permutation(n_all)
-    n_users = n_all if setting.n_users == ALL else setting.n_users
-    ours: Indices = order[:n_users]
-    theirs: Indices = ours
-    n_needed = n_users
-    if setting.n_common is not None:
-        n_needed = 2 * n_users - setting.n_common
-        theirs = np.concatenate([order[: setting.n_common], order[n_users:n_needed]])
-    if setting.n_released != ALL:
-        ours = ours[: setting.n_released]
-        n_needed = max(n_needed, setting.n_released)
+    setting, n_all = job.setting, released.n_users
+    n_users, n_released = (n_all if n == ALL else n for n in (setting.n_users, setting.n_released))
+    n_common = n_users if setting.n_common is None else setting.n_common
+    n_of_both = 2 * n_users - n_common
+    n_needed = n_of_both if setting.n_released == ALL else max(n_of_both, n_released)
     if n_needed > n_all:
         raise NotEnoughUsersError(
             f"{n_needed:,} users are needed, and {n_all:,} are active in both periods",
@@ -240,13 +224,18 @@ def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple
             f"n_common = {setting.n_common}",
             fix=f'use smaller numbers, or "{ALL}"',
         )
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.repeat,))).permutation(n_all)
+    ours = order[: min(n_users, n_released)]
+    theirs = np.concatenate([order[:n_common], order[n_users:n_of_both]])
     return (
         released.select(users=released.users.gather(np.sort(ours))),
         known.select(users=known.users.gather(np.sort(theirs))),
     )
 
 
-def measure(job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9, progress: Progress = silent) -> Done:
+def measure(
+    job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9, progress: Progress = silent
+) -> jobs.Done:
     """Do a job.
 
     Examples
@@ -261,11 +250,11 @@ def measure(job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9,
     try:
         result = _result(job, shared, seed, max_memory, progress)
     except NotEnoughUsersError as error:
-        result = LeftOut(error.what)
+        result = jobs.LeftOut(error.what)
     return Done(result, time.perf_counter() - start)
 
 
-def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> Result:
+def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> jobs.Result:
     if job.task in DESCRIPTIONS:
         return DESCRIPTIONS[job.task](job, shared)
     if job.task in CHAINS:
@@ -309,7 +298,7 @@ def _compare_chains(job: Job, distance: ChainDistance, shared: SharedData, seed:
     )
 
 
-def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, progress: Progress) -> TimeResult:
+def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, progress: Progress) -> jobs.TimeResult:
     """Add up the time of each stage, from the reports of progress."""
     seconds: dict[str, float] = defaultdict(float)
     start = last = time.perf_counter()
@@ -323,7 +312,7 @@ def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, 
 
     match(scenario.released, scenario.known, weight=weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
-    return TimeResult(
+    return jobs.TimeResult(
         n_users=scenario.released.n_users,
         n_known=scenario.known.n_users,
         n_places=_n_places(scenario),
@@ -340,55 +329,44 @@ def _describe_popularity(job: Job, shared: SharedData) -> Description:
     ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
     released, known = shared.split(job.data, None, job.setting.side)
     both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
-    return Description(
-        columns=tuple(ends.columns),
-        rows=tuple(ends.rows()),
-        n_users=released.n_users,
-        n_places=popular.height,
-        n_places_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
-    )
+    n_of_one = both.group_by("place").len().filter(pl.col("len") == 1).height
+    return Description.of(ends, n_places=popular.height, n_users=released.n_users, n_places_of_one_user=n_of_one)
 
 
 def _describe_antennas(job: Job, shared: SharedData) -> Description:
     antennas = shared.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
-    table = antennas.select("place", "lat", "lon", "region").sort("place")
-    return Description(columns=tuple(table.columns), rows=tuple(table.rows()), n_places=table.height)
+    return Description.of(antennas.select("place", "lat", "lon", "region").sort("place"), n_places=antennas.height)
 
 
 def _describe_squares(job: Job, shared: SharedData) -> Description:
     data, side = shared.data(job.data), job.setting.side
-    assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
-    grid = Grid(side, data.box)
-    (squares,) = collect([grid.place(data.events).usable.select("place").unique()], data.events.source)
-    places = squares["place"].sort()
-    row, column = np.divmod(places.to_numpy(), grid.n_columns)
+    assert side is not None, "squares have a side"  # noqa: S101
+    grid = _grid(data, side)
+    row, column = pl.col("place") // grid.n_columns, pl.col("place") % grid.n_columns
+    visited = grid.place(data.events).usable.select(row=row, column=column).unique().sort("row", "column")
+    (squares,) = collect([visited], data.events.source)
     # Neighbours in a row of squares are one run.
-    is_first = np.ones(len(row), np.bool_)
-    is_first[1:] = (np.diff(row) != 0) | (np.diff(column) != 1)
-    starts = np.flatnonzero(is_first)
-    lengths = np.diff(np.append(starts, len(row)))
+    runs = squares.group_by("row", run=pl.col("column") - pl.int_range(pl.len()), maintain_order=True)
     (lat, lon), (next_lat, next_lon) = grid.centre(0), grid.centre(grid.n_columns + 1)
-    step_lat, step_lon = next_lat - lat, next_lon - lon
-    west = data.box.west + column[starts] * step_lon
-    south = data.box.south + row[starts] * step_lat
-    runs = np.column_stack([west, west + lengths * step_lon, south, south + step_lat]).round(6)
-    columns = ("west", "east", "south", "north")
-    return Description(columns=columns, rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
+    west = grid.box.west + pl.col("column") * (next_lon - lon)
+    south = grid.box.south + pl.col("row") * (next_lat - lat)
+    table = runs.agg(pl.col("column").min(), pl.len()).select(
+        west=west, east=west + pl.col("len") * (next_lon - lon), south=south, north=south + (next_lat - lat)
+    )
+    return Description.of(table.select(pl.all().round(6)), n_places=squares.height)
 
 
 def _describe_active_weeks(job: Job, shared: SharedData) -> Description:
     data = shared.data(job.data)
-    assert data.box is not None, "squares are laid over positions"  # noqa: S101
-    within = Grid(SQUARE, data.box).place(data.events)
     week = weeks_of(local_days(data.events.time_zone), WEEKS_FROM).alias("week")
-    (active,) = collect([within.usable.select("user", week).unique().sort("user", "week")], data.events.source)
-    start = day_of_week_zero(WEEKS_FROM)
-    rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())
-    return Description(columns=("user", "week"), rows=tuple(rows))
+    active = _within(data).usable.select("user", week).unique().sort("user", "week")
+    day = pl.lit(day_of_week_zero(WEEKS_FROM)) + pl.duration(weeks=pl.col("week"))
+    (table,) = collect([active.select("user", week=day.dt.to_string("%Y-%m-%d"))], data.events.source)
+    return Description.of(table)
 
 
-DESCRIPTIONS: Mapping[str, Callable[[Job, SharedData], Result]] = {
+DESCRIPTIONS: Mapping[str, Callable[[Job, SharedData], Description]] = {
     "popularity": _describe_popularity,
     "antennas": _describe_antennas,
     "squares": _describe_squares,

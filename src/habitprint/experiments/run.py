@@ -1,10 +1,12 @@
 """Do the work of any number of experiments, in parallel and only what is not there yet, and write their files."""
 
+import json
 import os
 import time
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -12,14 +14,18 @@ from pathlib import Path
 import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
-from habitprint.experiments.jobs import DataName, Done, Job
+from habitprint.events.events import in_words
+from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement, groups, tenths
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
 from habitprint.experiments.measure import SharedData, measure
-from habitprint.experiments.pages import Reproduction, write_experiment, write_index
-from habitprint.experiments.sources import DataSource
-from habitprint.experiments.spec import Experiment
-from habitprint.io.files import check_folder, telling_of, write_text
+from habitprint.experiments.sources import DataKind, DataSource
+from habitprint.experiments.spec import INDEX, PAPER_N_USERS, Experiment
+from habitprint.formatting import printable_json
+from habitprint.io.files import Output, check_folder, telling_of, text_output, write_all, write_text
 from habitprint.io.inputs import read_text
+from habitprint.io.tables import table_output
 from habitprint.progress import Progress, silent
+from habitprint.runtime import versions, versions_in_words
 from habitprint.runtime.parallel import run_parallel
 
 FOLDER = ".habitprint"
@@ -28,6 +34,25 @@ WORDS = "Results of single computations of habitprint reproduce. Without this fo
 SCHEMA = 6  # to be raised when the same job on the same data would have another result, or another form of it
 MEMORY = 4e9  # bytes, of all matchings that run at the same time
 LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same time
+
+
+MADE_BY = "habitprint reproduce"
+QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
+TWIN_NOTE = (
+    "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
+    "be had. It shows how the method behaves, not what the real data would give."
+)
+QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."
+SIGNS: Mapping[Judgement, str] = {
+    "holds": "✓", "leans": "≈", "undecided": "≈", "does not hold": "✗", "not tested": "–",
+}  # fmt: skip
+RULE = (
+    "A claim holds if each lead is clear: on the same users, chance alone gives as much in at most 5% of cases "
+    "(Fisher's randomization test for pairs; p says how often)."
+)
+MOST_SHOWN = 4  # comparisons of one claim; of more, only those that are not clear
+LEAST_P = 0.001  # below, so many draws say little more
+FEWER = 0.9  # of the paper's users: below, ours are easier to tell
 
 
 class Store:
@@ -150,21 +175,254 @@ def run_jobs(
     def tick(*_: object, **__: object) -> None:
         progress("computing", len(found) - n_kept, len(missing))
 
-    for is_alone, at_once in ((False, n_workers or workers_for(max_memory)), (True, 1)):
+    n_at_once = n_workers or max(1, min(os.cpu_count() or 1, int(max_memory // LEAST_MEMORY)))
+    for is_alone, at_once in ((False, n_at_once), (True, 1)):
         group = [job for job in missing if (job.task == "timing") == is_alone]
         run_parallel([partial(work, job, at_once) for job in group], tick, n_threads=at_once)
     return {job: found[job] for job in keys}
 
 
-def workers_for(max_memory: float, n_cores: int | None = None) -> int:
-    """Return how many matchings may run at the same time: one on each core, if there is memory for so many.
+@dataclass(frozen=True)
+class UsedData:
+    """Where data of a report comes from, and how many of its rows were not used, by reason."""
+
+    data: DataName
+    kind: DataKind
+    words: str
+    unused: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of one experiment, for the index.
+
+    Parameters
+    ----------
+    name, title
+        Which one.
+    files
+        What was written, by name within the folder.
+    sources
+        Where the data comes from.
+    findings
+        What the paper says, or you, and whether it holds here.
+    skipped
+        Why parts of it are missing.
+    n_results, n_computed
+        Results that went into it, and how many of them were computed now.
+    seconds
+        Of work, on one core or more, for all its results, whenever they were computed.
+    repeats, seed, is_quick
+        How often users were drawn, at most; by which seed; and whether at smaller sizes.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    sources: tuple[UsedData, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[str, ...]
+    n_results: int
+    n_computed: int
+    seconds: float
+    repeats: int
+    seed: int
+    is_quick: bool
+
+    @property
+    def is_from_twin(self) -> bool:
+        """Return whether somebody in it was made up."""
+        return any(source.kind == "twin" for source in self.sources)
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether it is about your events, and so not about the paper."""
+        return all(source.kind == "yours" for source in self.sources)
+
+    def verdict_words(self, finding: Finding) -> str:
+        """Return a verdict for people."""
+        if finding.verdict == "leans":
+            whose = "the claimed" if self.is_own else "the paper's"
+            return f"in {whose} direction, within the noise"
+        return "within the noise" if finding.verdict == "undecided" else finding.verdict
+
+
+def finding_words(finding: Finding) -> str:
+    """Return the comparisons of a finding as text: all if they are few, else those that are not clear.
 
     Examples
     --------
-    >>> workers_for(4e9, n_cores=2), workers_for(4e9, n_cores=64), workers_for(1e8, n_cores=64)
-    (2, 4, 1)
+    >>> finding_words(Finding("it leads", "leans", (Comparison("web", 0.147, 0.146, 0.001, 0.4, 0.6),)))
+    'web: 14.7% against 14.6% (too close to tell, p = 0.4)'
     """
-    return max(1, min(n_cores or os.cpu_count() or 1, int(max_memory // LEAST_MEMORY)))
+    every = finding.comparisons
+    if len(every) <= MOST_SHOWN:
+        return "; ".join(map(_comparison_words, every)) or "nothing to compare"
+    unclear = [one for one in every if one.p_more > CHANCE]
+    n_clear = f"clear in {len(every) - len(unclear)} of {len(every)} comparisons"
+    return "; ".join([n_clear, *map(_comparison_words, unclear)])
+
+
+def _comparison_words(one: Comparison) -> str:
+    p = min(one.p_more, one.p_less)
+    sign, shown = ("<", LEAST_P) if p < LEAST_P else ("≤" if p == CHANCE else "=", p)  # of an interval, only a bound
+    tested = "" if p in (0, 1) else f"p {sign} {shown:.2g}"
+    clear = "" if one.p_more <= CHANCE else "the other way" if one.p_less <= CHANCE else "too close to tell"
+    about = ", ".join(filter(None, (clear, tested)))
+    where = f"{one.where}: " if one.where else ""
+    return f"{where}{tenths(one.first)} against {tenths(one.second)}" + (f" ({about})" if about else "")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The results of a run: a report for each experiment, and how many seconds it took."""
+
+    reports: tuple[Report, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as index.json has it."""
+        facts = {"made_by": MADE_BY, "seconds": round(self.seconds, 2), "versions": versions()}
+        return {**facts, "experiments": msgspec.to_builtins(self.reports)}
+
+
+def write_experiment(
+    experiment: Experiment,
+    done: Mapping[Job, Done],
+    sources: Mapping[DataName, DataSource],
+    out: Path,
+    *,
+    seed: int,
+    is_quick: bool,
+    n_computed: int,
+) -> Report:
+    """Write the table, the picture and the page of an experiment, from the results of its jobs."""
+    # Slow to import, because they draw.
+    from habitprint.experiments.layouts import LAYOUTS, Evidence  # noqa: PLC0415
+    from habitprint.plots import chart_output  # noqa: PLC0415
+
+    name, own = experiment.name, {job: done[job] for job in experiment.jobs() if job in done}
+    evidence = Evidence(experiment, own, sources, is_quick)
+    outputs: list[Output] = []
+    page = [f"# {experiment.title}", "", experiment.about, ""]
+    if any(not isinstance(one.result, LeftOut) for one in own.values()):
+        rendered = LAYOUTS[experiment.layout](evidence)
+        outputs = [table_output(rendered.table, out / f"{name}.csv")]
+        if rendered.chart is not None:
+            outputs += [chart_output(rendered.chart, out / f"{name}{ending}") for ending in (".svg", ".png")]
+            page += [f"![{experiment.title}]({name}.svg)", ""]
+        page += [*rendered.markdown, ""]
+    of_data = groups(evidence.runs, lambda run: run.job.data)
+    for data, runs in of_data.items() if experiment.published else ():
+        ours, theirs = max(run.result.n_known for run in runs), experiment.n_published or PAPER_N_USERS.get(data, 0)
+        if ours < FEWER * theirs:
+            words = f"The paper's numbers are of {theirs:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
+            page += [words, ""]
+    # What was not used of the data is what the attacks tell, where there are any.
+    unused = {data: runs[0].result.unused for data, runs in of_data.items()}
+    report = Report(
+        name=name,
+        title=experiment.title,
+        files=(*(output.path.name for output in outputs), f"{name}.md"),
+        sources=tuple(
+            UsedData(data, sources[data].kind, sources[data].words, unused.get(data, {})) for data in evidence.data
+        ),
+        findings=tuple(claim.judge(evidence.runs) for claim in experiment.claims) if own else (),
+        skipped=tuple(evidence.skipped),
+        n_results=len(own),
+        n_computed=n_computed,
+        seconds=sum(one.seconds for one in own.values()),
+        repeats=max((run.job.repeat for run in evidence.runs), default=0) + 1,
+        seed=seed,
+        is_quick=is_quick,
+    )
+    page += _notes(report)
+    outputs.append(text_output(out / f"{name}.md", "\n".join(page) + "\n"))
+    write_all(outputs, overwrite=True)
+    return report
+
+
+def _notes(report: Report) -> list[str]:
+    notes = []
+    if report.findings:
+        notes += [f"## What {'was to be checked' if report.is_own else 'the paper says, checked on this result'}", ""]
+        notes += [
+            f"- {SIGNS[one.verdict]} {one.claim}: **{report.verdict_words(one)}**. {finding_words(one)}"
+            for one in report.findings
+        ]
+        notes += ["", RULE, ""]
+    notes += ["## Where this comes from", ""]
+    if report.is_from_twin:
+        notes.append(f"- {TWIN_NOTE}")
+    if report.is_quick:
+        notes.append(f"- {QUICK_LINE}")
+    for source in report.sources:
+        unused = f"; rows not used: {in_words(source.unused)}" if source.unused else ""
+        notes.append(f"- {source.data} ({source.kind}): {source.words}{unused}")
+    notes += [f"- skipped: {sentence}" for sentence in report.skipped]
+    draws = f", up to {report.repeats} draws of users" if report.repeats > 1 else ""
+    notes.append(f"- seed {report.seed}{draws}; {report.n_results:,} results, {report.seconds:,.1f} s of work")
+    notes.append(f"- {versions_in_words()}")
+    return notes
+
+
+def write_index(made: Reproduction, out: Path) -> None:
+    """Write index.md and index.json; what earlier runs have made in the same folder, and this one not, stays listed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_index(Reproduction((), seconds=1.0), Path(folder))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['index.json', 'index.md']
+    """
+    new = {report.name for report in made.reports}
+    earlier = (report for report in read_index(out) if report.name not in new)
+    every = Reproduction((*made.reports, *earlier), made.seconds)
+    facts = printable_json(json.dumps(every.to_json(), ensure_ascii=False, indent=2)) + "\n"
+    page = "\n".join(_index_page(every.reports, made))
+    write_all([text_output(out / f"{INDEX}.json", facts), text_output(out / f"{INDEX}.md", page)], overwrite=True)
+
+
+def read_index(out: Path) -> list[Report]:
+    """Return what index.json lists; nothing if there is none, or none that can be read.
+
+    Examples
+    --------
+    >>> read_index(Path("nowhere"))
+    []
+    """
+    try:
+        return msgspec.json.decode(read_text(out / f"{INDEX}.json", why="it lists results"), type=_Index).experiments
+    except (InputError, RecursionError, msgspec.MsgspecError):
+        return []
+
+
+class _Index(msgspec.Struct):
+    experiments: list[Report]
+
+
+def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
+    page = ["# Tables and figures", ""]
+    if any(report.is_from_twin for report in every):
+        page += [TWIN_NOTE, ""]
+    if any(report.is_quick for report in every):
+        page += [QUICK_NOTE, ""]
+    page += ["| result | data | what is said to hold | draws, seed |", "|---|---|---|---|"]
+    for report in every:
+        kinds = ", ".join(f"{source.data} ({source.kind})" for source in report.sources) or "none: left out"
+        said = "<br>".join(f"{SIGNS[one.verdict]} {one.claim}: {report.verdict_words(one)}" for one in report.findings)
+        how = f"{report.repeats}, {report.seed}{', quick' if report.is_quick else ''}"
+        page.append(f"| [{report.title}]({report.name}.md) | {kinds} | {said} | {how} |")
+    skipped = dict.fromkeys(sentence for report in every for sentence in report.skipped)
+    page += ["", *(f"Left out: {sentence}" for sentence in skipped), ""]
+    page.append(
+        f"The last run took {made.seconds:,.0f} s for {len(made.reports)} of these, with "
+        f"{sum(report.n_results for report in made.reports):,} results; "
+        f"{sum(report.n_computed for report in made.reports):,} of them were computed in it."
+    )
+    return [*page, "", f"{versions_in_words()}.", ""]
 
 
 def reproduce(

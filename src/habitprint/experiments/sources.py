@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -99,9 +100,7 @@ class Folders:
                 raise InputError(
                     f"--{name.replace('_', '-')}: there is no folder {folder}",
                     why="it holds the files of this data, as they came",
-                    fix="check the path; without the option a synthetic twin takes its place"
-                    if name != "geolife"
-                    else "check the path; without the option these parts are skipped",
+                    fix="check the path; without the option a synthetic twin takes its place, or GeoLife is skipped",
                 )
 
 
@@ -116,37 +115,39 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
     >>> sources["geolife"].kind
     'none'
     """
-    if folders.d4d is None:
-        n_users = QUICK_USERS if is_quick else 50_000
-        calls = [_calls_twin(n_users, seed), _regions_twin(n_users, seed + OTHER_SAMPLE)]
-    else:
-        calls = _d4d(folders.d4d, seed, is_quick=is_quick)
+    n_users = QUICK_USERS if is_quick else 50_000
+    calls = _calls_twins(n_users, seed) if folders.d4d is None else _d4d(folders.d4d, n_users, seed, is_quick=is_quick)
     web = _web_twin(seed) if folders.web_history is None else _web_history(folders.web_history)
-    geolife = DataSource("geolife", GET_GEOLIFE, kind="none", fingerprint="", open=None)
+    geolife = DataSource("geolife", GET_GEOLIFE, "none", fingerprint="", open=None)
     if folders.geolife is not None:
-        geolife = _geolife(folders.geolife, folders.cache)
+        cache = None if user_cache() else folders.cache
+        read = partial(datasets.geolife, folders.geolife, cache=cache)
+        words, fingerprint = "GeoLife 1.3, users who share files kept as they are", _fingerprint(folders.geolife)
+        geolife = DataSource(
+            "geolife", words, "real", fingerprint, lambda: Data(read(), TUESDAY_WEEKS, box=datasets.BEIJING)
+        )
     return {source.name: source for source in (*calls, web, geolife)}
 
 
-def _calls_twin(n_users: int, seed: int) -> DataSource:
-    def make() -> Data:
+def _calls_twins(n_users: int, seed: int) -> list[DataSource]:
+    """Return calls by antenna, and calls by sub-prefecture: of other customers of the same country, as in the paper."""
+
+    def calls(seed: int) -> Data:
         twin = datasets.calls_twin(n_users, seed=seed)
-        regions = twin.antennas.rename({"sub_prefecture": "region"})
-        return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
+        antennas = twin.antennas.rename({"sub_prefecture": "region"})
+        return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, antennas)
 
-    return _twin("calls", twin_words("calls", n_users, seed), datasets.CallsModel(), make)
+    def regions(seed: int) -> Data:
+        data = calls(seed)
+        return Data(PlaceMapping.from_table(data.antennas, to="region").apply(data.events), FORTNIGHT)
 
-
-def _regions_twin(n_users: int, seed: int) -> DataSource:
-    """Return calls by sub-prefecture: of other customers of the same country, as in the paper."""
-
-    def make() -> Data:
-        twin = datasets.calls_twin(n_users, seed=seed)
-        regions = PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
-        return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
-
-    words = f"{twin_words('calls', n_users, seed)}: another sample, by sub-prefecture"
-    return _twin("sub-prefectures", words, datasets.CallsModel(), make)
+    other, model = seed + OTHER_SAMPLE, datasets.CallsModel()
+    words = twin_words("calls", n_users, seed)
+    others = f"{twin_words('calls', n_users, other)}: another sample, by sub-prefecture"
+    return [
+        DataSource("calls", words, "twin", f"{words} {model!r}", lambda: calls(seed)),
+        DataSource("sub-prefectures", others, "twin", f"{others} {model!r}", lambda: regions(other)),
+    ]
 
 
 def _web_twin(seed: int) -> DataSource:
@@ -154,50 +155,42 @@ def _web_twin(seed: int) -> DataSource:
         twin = datasets.web_twin(WEB_USERS, seed=seed)
         return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
 
-    return _twin("web", twin_words("web histories", WEB_USERS, seed), datasets.WebModel(), make)
+    words = twin_words("web histories", WEB_USERS, seed)
+    return DataSource("web", words, "twin", f"{words} {datasets.WebModel()!r}", make)
 
 
-def _twin(name: DataName, words: str, model: object, make: Callable[[], Data]) -> DataSource:
-    return DataSource(name, words, kind="twin", fingerprint=f"{words} {model!r}", open=make)
+def _d4d(folder: Path, n_users: int, seed: int, *, is_quick: bool) -> list[DataSource]:
+    has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
 
-
-def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
     def calls() -> Data:
         events = datasets.d4d_calls(folder, on_bad_rows="skip")
-        return Data(_sample(events, QUICK_USERS if is_quick else None, seed), FORTNIGHT, _antennas(folder))
+        regions = datasets.d4d_nearest_sub_prefectures(folder).table.rename({"to": "region"})
+        antennas = datasets.d4d_antennas(folder).join(regions, on="place", how="left")
+        return Data(_sample(events, n_users, seed) if is_quick else events, FORTNIGHT, antennas)
 
     def regions() -> Data:
         if has_regions:
             # As many active users as in the other sample: about so many of all are.
             events = datasets.d4d_sub_prefecture_calls(folder, on_bad_rows="skip")
-            return Data(_sample(events, QUICK_USERS if is_quick else 50_000, seed), FORTNIGHT)
+            return Data(_sample(events, n_users, seed), FORTNIGHT)
         data = calls()
         return replace(data, events=datasets.d4d_nearest_sub_prefectures(folder).apply(data.events))
 
-    has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
     what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
-    words = "D4D, Ivory Coast" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
+    words = "D4D, Ivory Coast" + (f", {n_users:,} customers drawn" if is_quick else "")
     fingerprint = f"{_fingerprint(folder)} {seed} {is_quick}"
     return [
-        DataSource("calls", words, kind="real", fingerprint=fingerprint, open=calls),
-        DataSource("sub-prefectures", f"{words} ({what})", kind="real", fingerprint=fingerprint, open=regions),
+        DataSource("calls", words, "real", fingerprint, calls),
+        DataSource("sub-prefectures", f"{words} ({what})", "real", fingerprint, regions),
     ]
 
 
-def _sample(events: Events, n_users: int | None, seed: int) -> Events:
+def _sample(events: Events, n_users: int, seed: int) -> Events:
     """Return the events of some users, drawn by the seed."""
-    if n_users is None:
-        return events
     (everybody,) = collect([events.usable.select("user").unique()], events.source)
     users = everybody["user"].sort()
     kept = users.gather(np.sort(np.random.default_rng(seed).permutation(users.len())[:n_users]))
     return events.leave_out(~pl.col("user").is_in(kept.implode()), "the user was not drawn")
-
-
-def _antennas(folder: Path) -> pl.DataFrame:
-    antennas = datasets.d4d_antennas(folder)
-    regions = datasets.d4d_nearest_sub_prefectures(folder).table.rename({"to": "region"})
-    return antennas.join(regions, on="place", how="left")
 
 
 def _web_history(folder: Path) -> DataSource:
@@ -209,21 +202,9 @@ def _web_history(folder: Path) -> DataSource:
             why="the visits are in visits*.csv (without a header), the favicon of each page in places.csv or .parquet",
             fix="give the files these names; without the option a synthetic twin takes its place",
         )
-    table = places
-
-    def read() -> Data:
-        return Data(datasets.web_history(visits, table, on_bad_rows="skip"), BusiestWeeks())
-
-    return DataSource("web", "Web History Repository", kind="real", fingerprint=_fingerprint(folder), open=read)
-
-
-def _geolife(folder: Path, cache: Path | None) -> DataSource:
-    def read() -> Data:
-        events = datasets.geolife(folder, cache=None if user_cache() else cache)
-        return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
-
-    words = "GeoLife 1.3, users who share files kept as they are"
-    return DataSource("geolife", words, kind="real", fingerprint=_fingerprint(folder), open=read)
+    read = partial(datasets.web_history, visits, places, on_bad_rows="skip")
+    words = "Web History Repository"
+    return DataSource("web", words, "real", _fingerprint(folder), lambda: Data(read(), BusiestWeeks()))
 
 
 def _fingerprint(folder: Path) -> str:

@@ -4,15 +4,17 @@ Source: S. Gambs, M.-O. Killijian, M. Núñez del Prado Cortez, "De-anonymizatio
 Computer and System Sciences 80 (2014) 1597-1614, doi:10.1016/j.jcss.2014.04.024.
 """
 
-from habitprint.markov.chain_matching import (
+from habitprint.markov.chains import (
     CHAIN_DISTANCES,
     ChainDistance,
     ChainMatching,
+    Chains,
+    MarkovModel,
     chain_distances,
     evaluate_chains,
     match_chains,
+    mobility_chains,
 )
-from habitprint.markov.chains import Chains, MarkovModel, mobility_chains
 from habitprint.markov.stays import to_stays
 
 __all__ = [
