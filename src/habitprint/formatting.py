@@ -97,6 +97,18 @@ def counted(n: int, thing: str) -> str:
     return f"{n:,} {thing if n == 1 else many}"
 
 
+def by_heading(text: str) -> dict[str, tuple[str, ...]]:
+    r"""Return the paragraphs of a Markdown text by their heading, each on one line.
+
+    Examples
+    --------
+    >>> by_heading("# one\n\nFirst\nline.\n\nSecond.\n\n# two\n\nThird.\n")
+    {'one': ('First line.', 'Second.'), 'two': ('Third.',)}
+    """
+    sections = (section.split("\n\n") for section in text.strip().removeprefix("# ").split("\n# "))
+    return {name: tuple(" ".join(part.split()) for part in parts if part) for name, *parts in sections}
+
+
 def in_column(rate: float) -> str:
     """Return a rate as a percentage with one digit, so that those of a column align.
 

@@ -24,7 +24,6 @@ FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
 UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
 BY_GAIN, BY_PROBABILITY = "the best matching of that size", "the likeliest pairs"
 FEW = 12  # ticks of an axis, one for each pair
-FAN = {"people": pl.Int64, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64}
 MILLION = 1_000_000  # from here on, a number on an axis is written short
 MOST_STEPS = 1000  # between the points of a line: more say nothing more
 # The menu of an .html file: it saves the picture, and never sends the data to an online editor.
@@ -57,16 +56,26 @@ def plot_path(
     >>> len(hp.plot_path(path, results).vconcat)
     3
     """
-    _require(path, MatchingPath, "matching_path(released, known)")
-    results = list(evaluations)
-    for result in results:
-        _require(result, Evaluation, "evaluate(path.matching(size), released, known)")
-    rates = list(most_confident)
-    for rate in rates:
-        _require(rate, Rate, "calibration.confident_rates(probabilities, chances, sizes, by_chance)")
-    panels: list[alt.Chart | alt.LayerChart] = [_prices(path), _totals(path)]
+    results, rates = list(evaluations), list(most_confident)
+    _require([path], MatchingPath, "matching_path(released, known)")
+    _require(results, Evaluation, "evaluate(path.matching(size), released, known)")
+    _require(rates, Rate, "calibration.confident_rates(probabilities, chances, sizes, by_chance)")
+    table, largest = path.to_table(), len(path.sizes)
+    # Enough points to draw it, from no pair at all to the last.
+    nothing = table.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
+    some = pl.concat([nothing, table]).gather_every(-(-table.height // MOST_STEPS))
+    line = _panel(pl.concat([some, table.tail(1)]).unique("size").sort("size"), largest)
+    scale, title = alt.Scale(domain=[0, path.highest_gain]), "gain added by one more pair"
+    panels: list[alt.Chart | alt.LayerChart] = [
+        line.mark_line(interpolate="step-before").encode(
+            y=alt.Y("price:Q", title=title, scale=scale), tooltip=_tips(",d", "size") + _tips(".4f", "price")
+        ),
+        line.mark_line().encode(
+            y=alt.Y("total_weight:Q", title="total weight"), tooltip=_tips(",d", "size") + _tips(".4f", "total_weight")
+        ),
+    ]
     if results or rates:
-        panels.append(_precisions(sorted(results, key=lambda result: result.size), rates, len(path.sizes)))
+        panels.append(_precisions(sorted(results, key=lambda result: result.size), rates, largest))
     subtitle = (
         f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}; "
         f"a pair can add at most {path.highest_gain:.4g}"
@@ -91,81 +100,50 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.La
     >>> len(plot_forecast(found).layer)
     5
     """
-    _require(forecast, Forecast, "forecast(measured, n)")
-    fan = pl.DataFrame([(point.n, point.share, point.low, point.high) for point in forecast.fan], FAN, orient="row")
+    _require([forecast], Forecast, "forecast(measured, n)")
+    columns, last = ["people", "share", "low", "high"], forecast.measured
+    fan = pl.DataFrame([(point.n, point.share, point.low, point.high) for point in forecast.fan], columns, orient="row")
     dots = [(size.n_users, size.rate.value, size.rate.low, size.rate.high) for size in sizes]
-    last = forecast.measured
-    seen = pl.DataFrame(dots or [(forecast.n_measured, last.value, last.low, last.high)], FAN, orient="row")
-    ends = [int(fan["people"].min()), forecast.n_measured, forecast.n]  # type: ignore[arg-type]
+    dots = dots or [(forecast.n_measured, last.value, last.low, last.high)]
     x = alt.X(
         "people:Q",
         title="people",
         scale=alt.Scale(type="log", nice=False, padding=12),
-        axis=alt.Axis(values=sorted(set(ends)), format="~s" if forecast.n >= MILLION else ",d", grid=False),
+        axis=alt.Axis(
+            values=sorted({fan["people"].to_list()[0], forecast.n_measured, forecast.n}),
+            format="~s" if forecast.n >= MILLION else ",d",
+            grid=False,
+        ),
     )
-    highest = max(float(fan["high"].max()), float(seen["high"].max()))  # type: ignore[arg-type]
+    highest = max(fan["high"].to_list() + [high for *_, high in dots])
     scale = alt.Scale(domain=[0, min(1.0, 1.05 * highest)])
-    tips = [
-        alt.Tooltip("people:Q", format=",d"),
-        *(alt.Tooltip(f"{name}:Q", format=".2%") for name in ("share", "low", "high")),
-    ]
     axis = alt.Axis(format="%", title="share identified, 95% interval")
     low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
+    tips = _tips(",d", "people") + _tips(".2%", *columns[1:])
     ahead = alt.Chart(fan.filter(pl.col("people") >= forecast.n_measured)).encode(x=x)
-    measured = alt.Chart(seen).encode(x=x)
+    measured = alt.Chart(pl.DataFrame(dots, columns, orient="row")).encode(x=x)
     needed = "" if forecast.needed is None else about_needed(forecast.needed)
     subtitle = [*textwrap.wrap(about_forecast(forecast), 90), *textwrap.wrap(needed, 90)]
-    return alt.LayerChart(
-        layer=[
-            ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),
-            alt.Chart(fan).mark_line(strokeDash=[2, 3]).encode(x=x, y=share),
-            measured.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
-            measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
-            ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
-        ]
-    ).properties(
-        width=480, height=260, title=alt.Title("How many would be identified among more people", subtitle=subtitle)
-    )
-
-
-def _points(path: MatchingPath) -> pl.DataFrame:
-    """Return enough points of the path to draw it, from no pair at all to the last."""
-    table = path.to_table()
-    nothing = table.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
-    all_points = pl.concat([nothing, table])
-    every = -(-table.height // MOST_STEPS)
-    return pl.concat([all_points.gather_every(every), table.tail(1)]).unique("size").sort("size")
+    title = alt.Title("How many would be identified among more people", subtitle=subtitle)
+    layers = [
+        ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),
+        alt.Chart(fan).mark_line(strokeDash=[2, 3]).encode(x=x, y=share),
+        measured.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
+        measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
+        ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
+    ]
+    return alt.LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def _panel(data: pl.DataFrame, largest: int) -> alt.Chart:
     """Return an empty panel; all have sizes from left to right, and no half pairs."""
-    ticks = range(largest + 1) if largest <= FEW else alt.Undefined
-    sizes = alt.X(
-        "size:Q",
-        title="pairs given out",
-        axis=alt.Axis(format=",d", values=ticks),
-        scale=alt.Scale(domain=[0, largest]),
-    )
+    axis = alt.Axis(format=",d", values=range(largest + 1) if largest <= FEW else alt.Undefined)
+    sizes = alt.X("size:Q", title="pairs given out", axis=axis, scale=alt.Scale(domain=[0, largest]))
     return alt.Chart(data).encode(x=sizes).properties(width=480, height=160)
 
 
-def _prices(path: MatchingPath) -> alt.Chart:
-    line = _panel(_points(path), len(path.sizes)).mark_line(interpolate="step-before")
-    scale = alt.Scale(domain=[0, path.highest_gain])
-    chart: alt.Chart = line.encode(
-        y=alt.Y("price:Q", title="gain added by one more pair", scale=scale),
-        tooltip=[alt.Tooltip("size", format=",d"), alt.Tooltip("price", format=".4f")],
-    )
-    return chart
-
-
-def _totals(path: MatchingPath) -> alt.Chart:
-    line = _panel(_points(path), len(path.sizes)).mark_line()
-    chart: alt.Chart = line.encode(
-        y=alt.Y("total_weight:Q", title="total weight"),
-        tooltip=[alt.Tooltip("size", format=",d"), alt.Tooltip("total_weight", format=".4f")],
-    )
-    return chart
+def _tips(form: str, *columns: str) -> list[alt.Tooltip]:
+    return [alt.Tooltip(f"{column}:Q", format=form) for column in columns]
 
 
 def _precisions(evaluations: list[Evaluation], most_confident: list[Rate], largest: int) -> alt.LayerChart:
@@ -180,19 +158,16 @@ def _precisions(evaluations: list[Evaluation], most_confident: list[Rate], large
     data = pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.Float64), "order": pl.String}, orient="row")
     panel = _panel(data, largest)
     if most_confident:
-        panel = panel.encode(
-            color=alt.Color(
-                "order:N", title="claims", sort=[BY_GAIN, BY_PROBABILITY], legend=alt.Legend(orient="bottom")
-            )
-        )
+        legend = alt.Legend(orient="bottom")
+        panel = panel.encode(color=alt.Color("order:N", title="claims", sort=[BY_GAIN, BY_PROBABILITY], legend=legend))
     axis = alt.Axis(format="%", title=["precision, 95% interval", "(dashed: by chance)"])
-    interval = panel.mark_rule(strokeWidth=2, opacity=0.5).encode(
-        y=alt.Y("low:Q", axis=axis, scale=alt.Scale(domain=[0, 1])), y2="high:Q"
-    )
-    chance = alt.Chart(data).mark_rule(strokeDash=[4, 4]).encode(y="max(by_chance):Q")  # the same for every size
-    tooltips = [alt.Tooltip("size", format=",d"), *(alt.Tooltip(name, format=".2%") for name in names[1:])]
-    line = panel.mark_line(point=True).encode(y="precision:Q", tooltip=tooltips)
-    return alt.LayerChart(layer=[interval, chance, line])
+    low = alt.Y("low:Q", axis=axis, scale=alt.Scale(domain=[0, 1]))
+    layers = [
+        panel.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
+        alt.Chart(data).mark_rule(strokeDash=[4, 4]).encode(y="max(by_chance):Q"),  # the same for every size
+        panel.mark_line(point=True).encode(y="precision:Q", tooltip=_tips(",d", "size") + _tips(".2%", *names[1:])),
+    ]
+    return alt.LayerChart(layer=layers)
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -223,7 +198,7 @@ def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
     >>> chart_output(chart, Path("path.svg")).path.name
     'path.svg'
     """
-    _require(chart, alt.TopLevelMixin, "plot_path(path)")
+    _require([chart], alt.TopLevelMixin, "plot_path(path)")
     kind = FORMATS[path.suffix.lower()]
     is_page = kind == "html"
 
@@ -265,10 +240,11 @@ def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False)
     check_target(path, overwrite=overwrite)
 
 
-def _require(value: object, kind: type, maker: str) -> None:
-    if not isinstance(value, kind):
-        raise InputError(
-            f"this is a {type(value).__name__}, not {'a chart' if kind is alt.TopLevelMixin else kind.__name__}",
-            why="nothing else can be drawn",
-            fix=f"make one with habitprint.{maker}",
-        )
+def _require(values: Iterable[object], kind: type, maker: str) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            raise InputError(
+                f"this is a {type(value).__name__}, not {'a chart' if kind is alt.TopLevelMixin else kind.__name__}",
+                why="nothing else can be drawn",
+                fix=f"make one with habitprint.{maker}",
+            )

@@ -10,11 +10,21 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite, strongest_of
-from habitprint.auditing.curves import Curve, Dimension, Point, Times, Trend, duration_curve, measure_times, trend_of
+from habitprint.auditing.curves import (
+    FEWEST_USERS,
+    Curve,
+    Dimension,
+    Point,
+    Times,
+    Trend,
+    duration_curve,
+    measure_times,
+    trend_of,
+)
 from habitprint.auditing.data import Prepared, prepare_events
 from habitprint.periods import Period
 from habitprint.rates import Rate
-from habitprint.wording.risk import MEANINGS, TOO_SHORT, about_curve, about_linkage, if_more_is_known
+from habitprint.wording.risk import MEANINGS, about_curve, about_linkage, if_more_is_known
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +128,8 @@ def test_the_sentence_under_a_curve_follows_from_the_curve(
 @pytest.mark.parametrize("dimension", ["users", "pairs"])
 def test_a_single_point_shows_nothing(dimension: Dimension) -> None:
     for points in ((), tuple(made_up(50))):
-        assert about_curve(Curve(dimension, "people", "too short", points)) == TOO_SHORT
+        said = about_curve(Curve(dimension, "people", "too short", points))
+        assert said == f"No two periods have at least {FEWEST_USERS} people in common."
 
 
 def shown_by_pairs(points: list[Point]) -> str:

@@ -217,7 +217,10 @@ def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], parameter: 
 micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", Microaggregate)
 # No value that such groups publish is that of one person.
 shared_places = partial(
-    _of, "groups of shared places", "groups of {}, places of 2 members", partial(Microaggregate, least_members=2)
+    _of,
+    "groups of shared places",
+    "groups of {}; only places visited by 2 or more members",
+    partial(Microaggregate, least_members=2),
 )
 top_places = partial(_of, "top places", "the {:,} most popular places only", KeepTopPlaces)
 suppression = partial(_of, "suppression", "no count below {:,}", SuppressBelow)

@@ -52,7 +52,6 @@ from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import words_of
 from habitprint.wording.releases import (
-    NoteCode,
     about_check,
     about_costs,
     about_guarantee,
@@ -163,7 +162,7 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
 class Note(NamedTuple):
     """A caution about a release, as a code with its numbers."""
 
-    code: NoteCode
+    code: str
     numbers: dict[str, float] = {}  # noqa: RUF012  (nobody changes it)
     is_warning: bool = False
 

@@ -23,7 +23,7 @@ from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Order, People, PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
 from habitprint.forecasting import Forecast
-from habitprint.formatting import at_most, counted, headed, in_column, number, percent, rounded_up
+from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.wording.blocks import Cell, Figure, Picture, Table, table
@@ -242,9 +242,8 @@ def pairs_figure(audit: Audit) -> Figure | None:
 def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
     rows = [[point.label, *rate_cells(point.rate)] for point in curve.points]
     if forecast is not None and forecast.n > forecast.n_measured:
-        ends = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
-        shares = [Cell(in_column(share), share) for share in ends]
-        rows.append([f"{forecast.n:,} people: forecast", Cell(""), Cell(f"{forecast.n:,}", forecast.n), *shares])
+        shares = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
+        rows.append([f"{forecast.n:,} people: forecast", "", forecast.n, *shares])
     return table(TITLES[curve.dimension], [headed(curve.axis), *RATE_HEADS], rows)
 
 
@@ -431,8 +430,7 @@ def claims_figure(people: People, target: float | None) -> Figure | None:
 
 def _rates_table(caption: str, head: str, rates: Sequence[tuple[float, Rate]]) -> Table:
     """Return rates beside a number of claims, or beside a probability."""
-    rows = [[Cell(f"{at:,}" if isinstance(at, int) else percent(at), at), *rate_cells(rate)] for at, rate in rates]
-    return table(caption, [head, *RATE_HEADS], rows)
+    return table(caption, [head, *RATE_HEADS], [[at, *rate_cells(rate)] for at, rate in rates])
 
 
 def reliability_figure(audit: Audit) -> Figure | None:
@@ -584,16 +582,12 @@ def map_figure(drawn: PlaceMap | None) -> Figure | None:
     ]
     north = alt.Projection(type="identity", reflectY=True)
     spec = _spec(layers, MAP, "A map of places by their share of the evidence.", projection=north)
+    heads = ["Latitude", "Longitude", "People", "Share of evidence"]
     rows = [
-        [
-            Cell(f"{place.lat:.4f}", place.lat),
-            Cell(f"{place.lon:.4f}", place.lon),
-            Cell(f"{place.n_people:,}", place.n_people),
-            Cell(percent(place.gives_away), place.gives_away),
-        ]
+        [*(Cell(f"{at:.4f}", at) for at in (place.lat, place.lon)), place.n_people, place.gives_away]
         for place in drawn.places[:MOST_MAPPED]
     ]
-    numbers = table("Places with the most evidence", ["Latitude", "Longitude", "People", "Share of evidence"], rows)
+    numbers = table("Places with the most evidence", heads, rows)
     kind = "point" if drawn.side is None else f"square of {drawn.side:,g} m"
     caption = (
         f"Each {kind} is a place. A fuller colour means more evidence, up to {percent(drawn.places[0].gives_away)}. "

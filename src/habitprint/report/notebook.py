@@ -24,7 +24,7 @@ from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.forecasting import Forecast
-from habitprint.formatting import counted, headed, in_column, moment, number, percent, sentence
+from habitprint.formatting import counted, headed, moment, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
@@ -97,7 +97,7 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
                 ("In both", counted(value.n_common, "user")),
             )
             uses = [*value.to_frame().iter_rows(), ("all rows", value.n_rows)]
-            shown = [[use, Cell(f"{n:,}", n), Cell(in_column(n / max(value.n_rows, 1)), n)] for use, n in uses]
+            shown = [[use, n, n / max(value.n_rows, 1)] for use, n in uses]
             return _card("Split", Text(value.source), facts, table("", ["rows by use", "rows", "share"], shown))
         case Matching():
             facts = terms(

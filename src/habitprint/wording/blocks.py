@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
+from habitprint.formatting import by_heading, in_column
+
+TEXTS = by_heading((files("habitprint.wording") / "texts.md").read_text(encoding="utf-8"))
 Sign = Literal["met", "missed", "open"]
 # The mark of a sign and its words: no result is told by colour alone.
 SIGNS: dict[Sign, tuple[str, str]] = {
@@ -242,19 +245,37 @@ def table(
     note: str = "",
     sorted_by: str | None = None,
 ) -> Table:
-    """Return a table; a column holds numbers if any of its cells has a number to sort by.
+    """Return a table of text, whole numbers, shares, truths and cells; None is a dash.
+
+    A column holds numbers if any of its cells has a number to sort by.
 
     Examples
     --------
-    >>> [column.is_number for column in table("Rows", ["fate", "rows"], [["used", Cell("7", 7)]]).columns]
-    [False, True]
+    >>> shown = table("Rows", ["use", "rows", "share"], [["counted", 7000, 0.5]])
+    >>> [cell.text for cell in shown.rows[0].cells], [column.is_number for column in shown.columns]
+    (['counted', '7,000', '50.0%'], [False, True, True])
     """
-    cells = [tuple(cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row) for row in rows]
+    cells = [tuple(map(_cell, row)) for row in rows]
     columns = tuple(
         Column(head, any(row[position].key is not None for row in cells)) for position, head in enumerate(heads)
     )
     marks = marked or [False] * len(cells)
     return Table(caption, columns, tuple(map(Row, cells, marks)), sorted_by, note)
+
+
+def _cell(value: object) -> Cell:
+    match value:
+        case Cell():
+            return value
+        case None:
+            return Cell("–")
+        case bool():
+            return Cell("yes" if value else "no")
+        case int():
+            return Cell(f"{value:,}", value)
+        case float():
+            return Cell(in_column(value), value)
+    return Cell(str(value))
 
 
 def terms(*items: tuple[str, str]) -> Terms:
@@ -290,15 +311,15 @@ def sentences(blocks: Sequence[Block]) -> Iterator[str]:
                 yield from (block.title, *sentences(block.blocks))
 
 
-def fixed_text(name: str) -> str:
-    """Return the text of ``texts.md`` under a heading.
+def fixed_text(name: str, **values: object) -> str:
+    """Return the text of ``texts.md`` under a heading, with values in its braces.
 
     Examples
     --------
     >>> fixed_text("truth")
     'The truth about people is used only to count correct matches. The attacker never sees it.'
     """
-    return " ".join(fixed_texts(name))
+    return " ".join(fixed_texts(name)).format(**values)
 
 
 def fixed_texts(name: str) -> tuple[str, ...]:
@@ -309,6 +330,4 @@ def fixed_texts(name: str) -> tuple[str, ...]:
     >>> len(fixed_texts("not covered"))
     2
     """
-    text = (files("habitprint.wording") / "texts.md").read_text(encoding="utf-8")
-    under = dict(part.split("\n\n", 1) for part in text.removeprefix("# ").split("\n# "))
-    return tuple(" ".join(part.split()) for part in under[name].strip().split("\n\n"))
+    return TEXTS[name]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from habitprint.auditing.compare import Compared, Comparison, Unlike
-from habitprint.formatting import counted, headed, in_column, percent, rounded_up, sentence
+from habitprint.formatting import counted, headed, percent, rounded_up, sentence
 from habitprint.losses import SCALES, UtilityMetric
 from habitprint.mechanisms import Losses
 from habitprint.runtime import versions
@@ -234,12 +234,12 @@ def build_comparison(found: Comparison, figure: blocks.Figure) -> blocks.Page:
 def _shares(found: Comparison) -> list[Block]:
     rows, apart = [], []
     for audit in found.audits:
-        bound, target = _share(rounded_up(audit.guaranteed.average)), Cell(percent(audit.target), audit.target)
-        rows.append([audit.name, *rate_cells(audit.rate), bound, target, "yes" if audit.passes else "no"])
+        bound, target = rounded_up(audit.guaranteed.average), Cell(percent(audit.target), audit.target)
+        rows.append([audit.name, *rate_cells(audit.rate), bound, target, audit.passes])
     for other in found.others:
         ends = other.difference.value, other.difference.low, other.difference.high
         points = [Cell(f"{100 * end:+.1f}".replace("-", "−"), end) for end in ends]
-        apart.append([other.compared.name, *points, "yes" if other.difference.is_clear else "no"])
+        apart.append([other.compared.name, *points, other.difference.is_clear])
     more = [[audit.name, *rate_cells(audit.other_time.rate)] for audit in found.audits if audit.other_time is not None]
     answers = (
         (audit.name, " ".join((headline(whole).text, *cautions(whole))))
@@ -259,7 +259,7 @@ def _losses(found: Comparison) -> blocks.Table:
     rows: list[list[object]] = []
     for audit in found.audits:
         if (lost := audit.losses) is None:
-            rows.append([audit.name, lost_by(audit), *["–"] * (len(LOSSES) + 1)])
+            rows.append([audit.name, lost_by(audit), *[None] * (len(LOSSES) + 1)])
         else:
             kept = [(lost.n_users_kept, lost.n_users), (lost.n_places_kept, lost.n_places)]
             rows.append([audit.name, *_costs(lost), *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)])
@@ -271,19 +271,17 @@ def _advice(found: Comparison) -> blocks.Table:
     rows: list[list[object]] = []
     for audit in found.audits:
         if (trial := audit.advised) is None:
-            rows.append([audit.name, advice_of(audit), *["–"] * (len(LOSSES) + 3)])
+            rows.append([audit.name, advice_of(audit), *[None] * (len(LOSSES) + 3)])
         else:
-            ends = (_share(rounded_up(end)) for end in (trial.guaranteed.average, trial.risk.high))
-            removed = Cell(f"{trial.n_dropped:,}", trial.n_dropped)
-            rows.append([audit.name, trial.label, *ends, *_costs(trial.losses), removed])
+            ends = rounded_up(trial.guaranteed.average), rounded_up(trial.risk.high)
+            rows.append([audit.name, trial.label, *ends, *_costs(trial.losses), trial.n_dropped])
     heads = ["Audit", "Recommended", "Guaranteed: at most", "Measured, up to", *LOSS_HEADS, "People removed"]
     return table("Recommended protections", heads, rows)
 
 
-def _costs(losses: Losses) -> list[Cell]:
+def _costs(losses: Losses) -> list[object]:
     scales = [(SCALES[keep], SCALES[keep].of(losses)) for keep in LOSSES]
-    return [_share(loss) if loss is None or scale.is_share else Cell(f"{loss:.2f}", loss) for scale, loss in scales]
-
-
-def _share(share: float | None) -> Cell:
-    return Cell("not defined") if share is None else Cell(in_column(share), share)
+    return [
+        "not defined" if loss is None else loss if scale.is_share else Cell(f"{loss:.2f}", loss)
+        for scale, loss in scales
+    ]

@@ -3,7 +3,7 @@
 from datetime import date
 
 from habitprint.auditing.data import DataFacts, EventsFacts, Scope
-from habitprint.formatting import counted, in_column, moment, number, percent, sentence
+from habitprint.formatting import counted, moment, number, percent, sentence
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, table, terms
 from habitprint.wording.findings import written
@@ -149,31 +149,27 @@ def _shared(events: EventsFacts | None) -> str:
 
 def _tables(data: DataFacts) -> Table:
     ours, theirs = data.released, data.known
-
-    def row(name: str, released: float, known: float) -> list[Cell | str]:
-        return [name, Cell(number(released), released), Cell(number(known), known)]
-
-    counts = row("Counts of a typical (median) person", ours.median_counts, theirs.median_counts)
-    rows = [
-        row("People", ours.n_users, theirs.n_users),
-        row("Places", ours.n_places, theirs.n_places),
-        [counts[0], "shares", counts[2]] if data.has_shares else counts,
-        row("Places of a typical (median) person", ours.median_places, theirs.median_places),
-    ]
+    measures = {
+        "People": (ours.n_users, theirs.n_users),
+        "Places": (ours.n_places, theirs.n_places),
+        "Counts of a typical (median) person": (ours.median_counts, theirs.median_counts),
+        "Places of a typical (median) person": (ours.median_places, theirs.median_places),
+    }
+    rows = [[name, *(Cell(number(n), n) for n in both)] for name, both in measures.items()]
+    if data.has_shares:
+        rows[2][1] = "shares"
     return table(f"The two tables{of_sample(data.scope)}", ["", "Released", "Known"], rows)
 
 
 def _rows(events: EventsFacts) -> Table:
-    fates = [
-        ("Counted", events.n_used),
-        ("Outside both periods", events.n_outside),
-        ("Of people with too few events", events.n_of_others),
-        *((f"Invalid: {unused.reason}", unused.n_rows) for unused in events.unused),
-        ("All rows", events.n_rows),
-    ]
-    rows = [
-        [fate, Cell(f"{n:,}", n), Cell(in_column(n / events.n_rows) if events.n_rows else "–", n)] for fate, n in fates
-    ]
+    uses = {
+        "Counted": events.n_used,
+        "Outside both periods": events.n_outside,
+        "Of people with too few events": events.n_of_others,
+        **{f"Invalid: {unused.reason}": unused.n_rows for unused in events.unused},
+        "All rows": events.n_rows,
+    }
+    rows = [[use, n, n / events.n_rows if events.n_rows else None] for use, n in uses.items()]
     repeats = events.n_repeats
     note = f"{counted(repeats, 'row')} repeat another row: same person, time and place." if repeats else ""
     return table("Rows by use", ["", "Rows", "Share"], rows, note=note)

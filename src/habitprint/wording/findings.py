@@ -2,92 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from importlib.resources import files
 
 from habitprint.checks import CODES, Code, Finding
 from habitprint.checks.check import DAY_CODES
 from habitprint.errors import InputError, first_few, require_option
-from habitprint.formatting import counted, percent
+from habitprint.formatting import by_heading, counted, percent
 from habitprint.periods.dates import in_words as day_in_words
 
-# What was found: {n} of {of} with their {share}, {kind}s, and values {such as these}.
-WHAT: dict[Code, str] = {
-    "repeated-rows": "{n_rows} ({share}) repeat another row and count again.",
-    "unused-rows": "{n_rows} ({share}) are not used: {values}.",
-    "shared-histories": "{n} of {of} users share at least half of their events with another id.",
-    "coarse-clock": "Times are given to the {values} only.",
-    "fixes-not-visits": "Half of the users have {n} or more consecutive rows at one place: no visits.",
-    "ids-with-spaces": "{n} of {of} {kind} ids differ from another only by blanks around them{such}.",
-    "ids-zero-padded": "{n} of {of} {kind} ids differ from another only by leading zeros{such}.",
-    "ids-in-capitals": "{n} of {of} {kind} ids differ from another only by capital letters{such}.",
-    "placeholder-ids": "{n_rows} ({share}) have a placeholder for a missing {kind}{such}.",
-    "total-row": "The table holds a {kind} that looks like the total of all others{such}.",
-    "future-dates": "{n_rows} ({share}) are dated in the future: {days}.",
-    "sentinel-dates": "{n_rows} ({share}) have a placeholder for a missing date: {days}.",
-    "stray-dates": "{n_rows} ({share}) are years away from all other rows: {days}.",
-    "excel-serial-dates": "All {n_rows} have times that look like days as Excel counts them{such}.",
-    "swapped-columns": "The columns of users and places may be swapped.",
-    "same-tables": "Both tables are the same.",
-    "no-shared-places": "The two tables have no place in common.",
-    "few-shared-places": "Only {n} of {of} places are in both tables.",
-    "one-place": "There is only one place, so everybody has the same shares.",
-    "totals-identify": "Totals differ from person to person: they are unique for {n} of {of} people.",
-    "shares-show-totals": "The shares of {n} of {of} people show their number of events: 1/7 shows 7 or 14.",
-    "identical-rows": "{n} of {of} rows with several places are identical to another row.",
-    "shares-not-counts": "Every row adds up to one.",
-    "merged-place": "{n} of {of} users have counts at a place that stands for all other places.",
-    "multiples": "Every count is a multiple of {n}.",
-    "no-small-counts": "No count is below {n}.",
-    "unknown-mapping": "The release renamed places, and the mapping is not available here.",
-    "nothing-copied": "With --as-is the attacker does not apply the protection to their own data.",
-}
-LOOKS_PROTECTED = (
-    "So the table looks protected, but no .json file beside it says how. An attacker may apply the same protection to "
-    "their own data. habitprint cannot do so here, so the real risk may be higher. If habitprint protect wrote the "
-    "table, keep its files together."
-)
-NAMED = "The columns look swapped: users are read from {first}, and places from {second}."  # where names tell of a swap
-# Why it matters.
-WHY: dict[Code, str] = {
-    "repeated-rows": "A visit that counts twice weighs more than it should.",
-    "unused-rows": "The habits in these rows are missing from the answer.",
-    "shared-histories": "Such users are re-identified because of shared events, not because of their habits.",
-    "coarse-clock": "Many people are at one place at such a time by chance. So few shared histories can be detected.",
-    "fixes-not-visits": "The counts would show how long a device was on, not how often a person was there.",
-    "ids-with-spaces": "One {kind} would be taken for several, and the risk would look smaller than it is.",
-    "ids-zero-padded": "One {kind} would be taken for several, and the risk would look smaller than it is.",
-    "ids-in-capitals": "One {kind} may be taken for several.",
-    "placeholder-ids": "Rows of several {kind}s would be taken for one {kind}.",
-    "total-row": "It would be counted as a {kind}, and every sum would be twice as large.",
-    "future-dates": "A period would include days that have not come yet.",
-    "sentinel-dates": "A period would include days on which nothing happened.",
-    "stray-dates": "An audit leaves these rows out when it chooses the periods itself.",
-    "excel-serial-dates": "Read as time since 1970, all of them fall on one day.",
-    "swapped-columns": "The answer would be about places, not about people.",
-    "same-tables": "The attacker is assumed to know another period. This comparison says nothing about them.",
-    "no-shared-places": "Every pair is a guess. Check that both use the same names for places.",
-    "few-shared-places": "Check that both use the same names for places.",
-    "one-place": "Shares cannot tell people apart. Totals may still differ from person to person.",
-    "totals-identify": "Release shares instead of counts.",
-    "shares-show-totals": "An attacker who knows a person's number of events can use it. Groups in units hide it.",
-    "identical-rows": LOOKS_PROTECTED,
-    "shares-not-counts": LOOKS_PROTECTED,
-    "merged-place": LOOKS_PROTECTED,
-    "multiples": LOOKS_PROTECTED,
-    "no-small-counts": LOOKS_PROTECTED,
-    "unknown-mapping": "An attacker who has the mapping re-identifies as many people or more.",
-    "nothing-copied": "An attacker who does so re-identifies as many people or more.",
-}
-# What to do where no option of the command line mends it.
-OTHERWISE: dict[Code, str] = {
-    "no-shared-places": "use the same place names in both tables; if protect merged places, keep its files together",
-    "ids-with-spaces": "write each id in one way in both tables",
-    "ids-zero-padded": "write each id in one way in both tables",
-    "placeholder-ids": "remove these rows from the file",
-    "total-row": "remove it from the table",
-    "future-dates": "check the dates, and how they are read: --time-format",
-    "sentinel-dates": "check the dates, and how they are read: --time-format",
-    "swapped-columns": "name the columns: --user …, --place …",
-}
+# Of each code what was found, why it matters, and how to mend it where no option of the command line does. In braces:
+# {n} of {of} with their {share}, {kind}s, and values {such as these}.
+TEXTS = by_heading((files("habitprint.wording") / "findings.md").read_text(encoding="utf-8"))
 
 
 def words_of(finding: Finding) -> str:
@@ -113,9 +38,9 @@ def what_of(finding: Finding) -> str:
     '1 of 900 rows (0.11%) are dated in the future: 31 December 2099.'
     """
     of = finding.of or finding.count
-    is_named = finding.code == "swapped-columns" and finding.examples
+    is_named = finding.code == "swapped-columns" and finding.examples  # names of columns tell of a swap
     first, second, *_ = (*map(repr, finding.examples), "", "")
-    said = (NAMED if is_named else WHAT[finding.code]).format(
+    said = TEXTS["swapped-columns-by-name" if is_named else finding.code][0].format(
         n=f"{finding.count:,}",
         of=f"{of:,}",
         n_rows=counted(of, "row") if finding.count == of else f"{finding.count:,} of {counted(of, 'row')}",
@@ -146,7 +71,7 @@ def why_of(finding: Finding) -> str:
     >>> why_of(Finding("placeholder-ids", "stops", 1, kind="user"))
     'Rows of several users would be taken for one user.'
     """
-    return WHY[finding.code].format(kind=finding.kind)
+    return TEXTS[finding.code][1].format(kind=finding.kind, looks_protected=TEXTS["looks-protected"][0])
 
 
 def written(finding: Finding) -> str:
@@ -189,7 +114,7 @@ def refuse(found: Iterable[Finding], accept: Sequence[Code], source: str) -> Non
     if not wrong:
         return
     options = " ".join(dict.fromkeys(each.options for each in wrong if each.options))
-    others = dict.fromkeys(OTHERWISE[each.code] for each in wrong if not each.options)
+    others = dict.fromkeys(TEXTS[each.code][2] for each in wrong if not each.options)
     codes = dict.fromkeys(each.code for each in wrong)
     raise InputError(
         f"{source}: {' '.join(map(what_of, wrong)).removesuffix('.')}",

@@ -301,7 +301,7 @@ def _not_covered(audit: Audit) -> str:
 
 
 def _inputs(inputs: Sequence[InputFile]) -> blocks.Table:
-    rows = [[file.name, blocks.Cell(f"{file.n_bytes:,}", file.n_bytes), file.sha256] for file in inputs[:MOST_INPUTS]]
+    rows = [[file.name, file.n_bytes, file.sha256] for file in inputs[:MOST_INPUTS]]
     n_more = len(inputs) - MOST_INPUTS
     note = f"And {counted(n_more, 'more file')}: report.json lists them all." if n_more > 0 else ""
     return blocks.table("Input files", ["File", "Bytes", "SHA-256"], rows, note=note)

@@ -12,7 +12,7 @@ from habitprint.auditing.people import (
     PlaceMap,
 )
 from habitprint.formatting import at_most, counted, percent
-from habitprint.wording.blocks import Cell, Table, Tile, Tiles, table
+from habitprint.wording.blocks import Table, Tile, Tiles, table
 from habitprint.wording.risk import rate_cells
 
 N_LEVELS = 3  # levels of precision that are shown
@@ -109,17 +109,9 @@ def margins_table(people: People) -> Table:
             return f"up to {percent(group.high)}"
         return f"{percent(group.low)} to {percent(group.high)}"
 
-    rows = [
-        [
-            name(group),
-            Cell(f"{group.n_users:,}", group.n_users),
-            *([Cell("–")] * 3 if group.precision is None else rate_cells(group.precision)[2:5]),
-        ]
-        for group in people.margins
-    ]
-    note = (
-        "The margin of a match is what the best total loses if the match is forbidden, as a share of the largest gain."
-    )
+    shares = ([None] * 3 if group.precision is None else rate_cells(group.precision)[2:5] for group in people.margins)
+    rows = [[name(group), group.n_users, *share] for group, share in zip(people.margins, shares, strict=True)]
+    note = "The margin of a match is the loss of the best total without it, as a share of the largest gain."
     heads = ["Margin", "People", "Right", "Lower end", "Upper end"]
     return table("People by the margin of their match", heads, rows, note=note)
 
@@ -141,7 +133,7 @@ def anonymity_table(people: People) -> Table:
             return "nobody else" if group.low == 0 else counted(group.low, "other")
         return f"{group.low:,} to {group.high:,} others"
 
-    rows = [[name(group), Cell(f"{group.n_users:,}", group.n_users)] for group in people.alike]
+    rows = [[name(group), group.n_users] for group in people.alike]
     return table("People by the size of their anonymity set", ["Same shares as", "People"], rows)
 
 

@@ -18,7 +18,6 @@ from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
 MOST_SHOWN = 4  # protections in a short table
 UNMEASURED = "What totals reveal was not measured."
-PASSES = {True: "yes", False: "no", None: "not measured"}
 
 
 def measured_on(trial: Trial) -> str:
@@ -164,7 +163,7 @@ def short_table(found: Protections) -> blocks.Table:
     for trial in (found.trials[at] for at in shown):
         rebuilt = None if trial.reconstruction is None else trial.reconstruction.rate.high
         ends = map(_end, (trial.guaranteed.average, trial.risk.high, rebuilt))
-        rows.append([Cell(trial.label), *ends, _loss(trial, found.keep)])
+        rows.append([trial.label, *ends, _loss(trial, found.keep)])
     heads = ["Protection", "guarantee", "measured", "reconstructed", "loss"]
     marked = [at == found.chosen for at in shown]
     return table("The best protections", heads, rows, marked=marked, note=f"Loss: {SCALES[found.keep].name}.")
@@ -195,25 +194,25 @@ def trials_table(
     return table(caption, heads, rows, marked=marked, note=note, sorted_by=headed(SCALES[keep].name))
 
 
-def _cells(trial: Trial, note: str, *, has_confident: bool) -> list[Cell]:
+def _cells(trial: Trial, note: str, *, has_confident: bool) -> list[object]:
     risk, taken = trial.risk, trial.reconstruction
     least = "" if trial.is_full_suite else "≥ "
     return [
         Cell(trial.label, note=note),
-        Cell(PASSES[trial.passes]),
+        "not measured" if trial.passes is None else trial.passes,
         _end(trial.guaranteed.average),
         _end(None if taken is None else taken.rate.high),
         Cell(least + in_column(risk.value), risk.value),
         Cell(least + in_column(rounded_up(risk.high)), risk.high),
         Cell(least + number(risk.n_correct), risk.n_correct),
         *(_loss(trial, keep) for keep in SCALES),
-        Cell(f"{trial.losses.n_places_kept:,}", trial.losses.n_places_kept),
+        trial.losses.n_places_kept,
         *([_end(None if trial.most_confident is None else trial.most_confident.high)] if has_confident else []),
     ]
 
 
-def _end(share: float | None) -> Cell:
-    return Cell("–") if share is None else Cell(in_column(rounded_up(share)), share)
+def _end(share: float | None) -> float | None:
+    return None if share is None else rounded_up(share)
 
 
 def _loss(trial: Trial, keep: UtilityMetric) -> Cell:

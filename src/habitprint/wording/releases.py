@@ -5,10 +5,9 @@ the number of identical rows. The other two are measured. They stand together wh
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
 
 from habitprint import mechanisms
-from habitprint.auditing.reconstruction import Attribution, Reconstruction, Risks
+from habitprint.auditing.reconstruction import Attribution, Risks
 from habitprint.errors import first_few
 from habitprint.formatting import at_most, counted, percent, sentence
 from habitprint.losses import HALVES_SEED, SCALES
@@ -16,6 +15,7 @@ from habitprint.mechanisms import Check, Guarantee, GuaranteedRisk, Losses, Mech
 from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
 from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.rates import Rate
+from habitprint.wording.blocks import fixed_text
 
 GROUPING: dict[Method, str] = {
     "best": "the tightest groups first, then exchanges between neighbours",
@@ -39,32 +39,6 @@ STRANGERS: dict[StrangerCode, str] = {
     "formatting": "numbers or lines in another format",
     "ids-not-fresh": "user ids that are not the fresh ones of its last step",
 }
-NoteCode = Literal[
-    "original-ids",
-    "earlier-ids",
-    "key-leads-to-release",
-    "other-people",
-    "guarantee-above-target",
-    "reconstruction-above-target",
-    "exact-means",
-    "measured-on-original",
-    "measured-on-release",
-]
-NOTES: dict[NoteCode, str] = {
-    "original-ids": "the release has the original user ids, because of --keep-ids. Nothing is guaranteed then.",
-    "earlier-ids": "the release has the user ids of its input, because of --keep-ids. A reader who has both tables can "
-    "join them.",
-    "key-leads-to-release": "the key leads to the user ids of the input, which is a release, and not to the original "
-    "ids. Give the key to that release: --earlier-key OUT.key.csv.",
-    "other-people": "the audit had {n_audited} people in the release; this table has {n_users}. Audit the new file.",
-    "guarantee-above-target": "the guarantee of this file is above the target of the audit, {target}: pointing at a "
-    "row is right for at most {average} of people on average. Audit the file before you publish it.",
-    "reconstruction-above-target": "up to {high} of rows can be reconstructed from this file, above the target of the "
-    "audit, {target}. Protect again with --least-members 2, or with larger groups.",
-    "exact-means": "exact means of groups can be taken apart. Do not publish this table; leave out --exact-means.",
-    "measured-on-original": "the output below was measured on the original: not for publication.",
-    "measured-on-release": "the output below was measured on the input, which is a release: not for publication.",
-}
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, and may tell whose row it is"
 UNIQUE = "nothing is guaranteed: every row is unique"
@@ -72,8 +46,8 @@ NOT_MEASURED = "not measured: that needs the original, the attacker's data, and 
 WHOLE_ROWS = "rows are published one by one: an attacker who points at the right row has it"
 
 
-def about_note(code: NoteCode, numbers: Mapping[str, float]) -> str:
-    """Say a caution about a release, with its numbers; shares are rounded up.
+def about_note(code: str, numbers: Mapping[str, float]) -> str:
+    """Say the caution of ``texts.md`` about a release, with its numbers; shares are rounded up.
 
     Examples
     --------
@@ -81,7 +55,7 @@ def about_note(code: NoteCode, numbers: Mapping[str, float]) -> str:
     'the audit had 1,000 people in the release; this table has 900. Audit the new file.'
     """
     shown = {name: f"{each:,}" if isinstance(each, int) else at_most(each) for name, each in numbers.items()}
-    return NOTES[code].format(**shown)
+    return fixed_text(code, **shown)
 
 
 def about_mechanism(mechanism: Mechanism) -> str:
@@ -132,7 +106,11 @@ def about_mechanism(mechanism: Mechanism) -> str:
 def _rows_of(mechanism: mechanisms.Microaggregate) -> str:
     if mechanism.units is None:
         return "exact means, which can be taken apart: not for publication"
-    few = "" if mechanism.least_members == 1 else f"; only places of {mechanism.least_members} members or more stay"
+    few = (
+        ""
+        if mechanism.least_members == 1
+        else f"; only places visited by {mechanism.least_members} or more members stay"
+    )
     source = "secure source, no seed" if mechanism.seed is None else f"seed {mechanism.seed}: not for publication"
     return f"every member contributes {counted(mechanism.units, 'unit')}, rounded at random ({source}){few}"
 
@@ -259,7 +237,9 @@ def about_check(check: Check) -> str:
         case mechanisms.LimitedContribution():
             words = f"the largest total is {seen['largest_total']:g}, the largest count {seen['largest_count']:g}"
         case mechanisms.OnlyPlaces():
-            words = _listed(seen)
+            words = f"all {counted(seen['n_places'], 'place')} are listed"
+            if seen["n_others"]:
+                words = f"{_of(seen['n_others'], seen['n_places'], 'place', 'not listed')}: {first_few(seen['others'])}"
         case mechanisms.EqualTotals():
             least, most = seen["smallest_total"], seen["largest_total"]
             words = f"all totals are {most:g}" if check.holds else f"totals are {least:g} to {most:g}"
@@ -269,12 +249,6 @@ def about_check(check: Check) -> str:
         case _:
             words = "the data cannot show it: it rests on OpenDP's noise and accounting"
     return words
-
-
-def _listed(seen: Mapping[str, Any]) -> str:
-    if not seen["n_others"]:
-        return f"all {counted(seen['n_places'], 'place')} are listed"
-    return f"{_of(seen['n_others'], seen['n_places'], 'place', 'not listed')}: {first_few(seen['others'])}"
 
 
 def about_stranger(found: Stranger) -> str:
@@ -335,28 +309,17 @@ def about_costs(losses: Losses) -> str:
     >>> about_costs(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
     '72.6% of predictive value lost, 86% of individual patterns lost, totals kept, ranking kept, nobody removed'
     """
-    prediction, patterns = (SCALES[keep].of(losses) for keep in ("prediction", "patterns"))
-    errors = {name: SCALES[name].of(losses) or 0.0 for name in ("totals", "ranking")}
+    lost = {keep: scale.of(losses) for keep, scale in SCALES.items()}
+    shown = {keep: None if loss is None else percent(SCALES[keep].shown(loss)) for keep, loss in lost.items()}
     n_out = losses.n_users - losses.n_users_kept
-    return ", ".join(
-        [
-            "predictive value not measured"
-            if prediction is None
-            else f"{_lost(prediction, 3)} of predictive value lost",
-            "individual patterns not defined"
-            if patterns is None
-            else f"{_lost(patterns, 2)} of individual patterns lost",
-            *(
-                f"{name} {'kept' if round(error, 3) == 0 else f'off by {_lost(error, 3)}'}"
-                for name, error in errors.items()
-            ),
-            f"{counted(n_out, 'person')} removed" if n_out else "nobody removed",
-        ]
-    )
-
-
-def _lost(share: float, digits: int) -> str:
-    return percent(round(share, digits))
+    said = [
+        f"{shown['prediction']} of predictive value lost" if shown["prediction"] else "predictive value not measured",
+        f"{shown['patterns']} of individual patterns lost" if shown["patterns"] else "individual patterns not defined",
+        "totals kept" if shown["totals"] in {None, "0%"} else f"totals off by {shown['totals']}",
+        "ranking kept" if shown["ranking"] in {None, "0%"} else f"ranking off by {shown['ranking']}",
+        f"{counted(n_out, 'person')} removed" if n_out else "nobody removed",
+    ]
+    return ", ".join(said)
 
 
 def about_losses(losses: Losses | None) -> str:
@@ -407,41 +370,21 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     """
-    guaranteed, otherwise = risks.guaranteed, NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     pointed = NOT_FRESH
-    if guaranteed is not None:
+    if (guaranteed := risks.guaranteed) is not None:
         pointed = f"guaranteed: right for {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
-    return (
-        (POINTED, pointed),
-        (
-            RECONSTRUCTED,
-            otherwise if risks.reconstruction is None else _reconstructed(risks.reconstruction, risks.n_draws),
-        ),
-        (ATTRIBUTED, otherwise if risks.attribution is None else _attributed(risks.attribution)),
-    )
-
-
-def tell_risks(risks: Risks) -> str:
-    """Return them as sentences, for an answer: the guarantee first.
-
-    Examples
-    --------
-    >>> tell_risks(Risks(GuaranteedRisk(0.05, 0.1), is_grouped=True))  # doctest: +NORMALIZE_WHITESPACE
-    'Guaranteed: an attacker who points at rows is right for at most 5% of people on average, and nobody with a
-    chance above 10%. Not measured: whether own rows can be reconstructed; that needs the original.'
-    """
-    said = ["Guarantee: none."]
-    if risks.guaranteed is not None and risks.guaranteed.average < 1:
-        said = [f"Guaranteed: an attacker who points at rows is right for {bound_in_short(risks.guaranteed)}."]
-    if risks.is_grouped and risks.reconstruction is None:
-        said.append("Not measured: whether own rows can be reconstructed; that needs the original.")
-    if risks.reconstruction is not None:
-        rate = risks.reconstruction.rate
-        new = None if risks.attribution is None else risks.attribution.new_places
-        places = f"; of people whose group is found, {_new_places(new)}" if new else ""
-        own = f"{percent(rate.value)} of people’s own rows can be reconstructed (up to {at_most(rate.high)})"
-        said.append(f"Measured: {own}{places}.")
-    return " ".join(said)
+    rows = places = NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
+    if (found := risks.reconstruction) is not None:
+        few = found.few_places
+        apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
+        draws = "" if risks.n_draws == 1 else f"; the worst of {risks.n_draws} random draws"
+        rows = (
+            f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}), beside "
+            f"{percent(found.rate.by_chance)} that the attacker’s own data show without it{apart}"
+        )
+    if risks.attribution is not None:
+        places = _attributed(risks.attribution)
+    return (POINTED, pointed), (RECONSTRUCTED, rows), (ATTRIBUTED, places)
 
 
 def bound_in_short(guaranteed: GuaranteedRisk) -> str:
@@ -480,23 +423,14 @@ def rows_reconstructed(rate: Rate) -> str:
     return f"own rows of {percent(rate.value)} of people can be reconstructed (up to {at_most(rate.high)})"
 
 
-def _reconstructed(found: Reconstruction, n_draws: int) -> str:
-    few = found.few_places
-    apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
-    draws = "" if n_draws == 1 else f"; the worst of {n_draws} random draws"
-    base = f", beside {percent(found.rate.by_chance)} that the attacker’s own data show without it"
-    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}){base}{apart}"
-
-
 def _attributed(found: Attribution) -> str:
-    said = [f"the attacker finds the group of {percent(found.right_group.value)} of people"]
-    if found.new_places is not None:
-        said.append(f"there, {_new_places(found.new_places)}")
-    if (again := found.known_places) is not None:
-        what = "claims whether a known place is still visited are right"
-        said.append(f"{percent(again.value)} of {what} (base rate {percent(again.by_chance)})")
-    return f"measured: {'; '.join(said)}"
-
-
-def _new_places(rate: Rate) -> str:
-    return f"{percent(rate.value)} of new places named are right (base rate {percent(rate.by_chance)})"
+    claims = {
+        "there, {} of new places named": found.new_places,
+        "{} of claims whether a known place is still visited": found.known_places,
+    }
+    told = "".join(
+        f"; {words.format(percent(rate.value))} are right (base rate {percent(rate.by_chance)})"
+        for words, rate in claims.items()
+        if rate is not None
+    )
+    return f"measured: the attacker finds the group of {percent(found.right_group.value)} of people{told}"

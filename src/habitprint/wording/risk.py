@@ -7,37 +7,26 @@ from datetime import date
 from scipy.special import ndtri
 
 from habitprint.attacks import Outcome
-from habitprint.attacks.attack import EPSILON, AttackMethod
+from habitprint.attacks.attack import EPSILON
 from habitprint.auditing.audit import AttackerTraining, Audit
 from habitprint.auditing.curves import (
     FEWEST_USERS,
     Curve,
     Dimension,
     Linkage,
-    Measure,
     Point,
     Trend,
     change_of,
     trend_of,
 )
 from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
-from habitprint.formatting import at_most, counted, headed, in_column, percent, rounded_up, whole
+from habitprint.formatting import at_most, counted, headed, percent, rounded_up, whole
 from habitprint.matching.matching import EXACT, gap_and_share
 from habitprint.rates import LEVEL, Rate
 from habitprint.training import FEWEST_PEOPLE, Evidence, Training
 from habitprint.weighing.definitions import KindName
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
 
-METHODS: dict[AttackMethod, str] = {
-    "joint": "All people are matched together, with the smallest total weight. The optimum is proven.",
-    "approximate": f"All people are matched together, with at least {1 - EPSILON:.1%} of the best gain, proven.",
-    "one-by-one": "Each person gets the nearest row of the other table, even if others get the same row.",
-    "random": "Pairs are drawn at random. Every other rate must be compared with this one.",
-}
-CROSS_FITTED = (
-    " The weight was trained on the truth about one half of the people and used on the other half. No attacker can do "
-    "that."
-)
 # What two users have in common, by the kind of a term of a trained weight.
 EVIDENCE: dict[KindName, str] = {
     "logarithm": "spending similar shares of time at the same{} places",
@@ -54,31 +43,6 @@ TITLES: dict[Dimension, str] = {
     "resolution": "Resolution of places",
     "pairs": "Choice of periods",
     "distance": "Time between the periods",
-}
-TOO_SHORT = f"No two periods have at least {FEWEST_USERS} people in common."
-NO_TIMES = "Two tables were given, without times. Other periods need events."
-HOW: dict[Measure, str] = {
-    "random groups": "The people were split at random into groups, and each group was attacked alone.",
-    "too few people": f"There are too few people for groups of at least {FEWEST_USERS}.",
-    "thinned counts": "Each count of both tables was kept with the same probability, as in a shorter period.",
-    "no whole counts": "The tables hold shares or fractions; no part of them can be drawn.",
-    "larger squares": "Squares were merged into larger ones, on both sides.",
-    "places put together": "Places were merged by the mapping, on both sides.",
-    "rare places merged": "All but the most popular places were merged into one, on both sides.",
-    "too few places": "There are too few places to merge any.",
-    "first days": "Only the first days of both periods were kept{longer}, for the same people.",
-    "first days of each": "Only the first days of each person in both periods were kept{longer}, for the same people.",
-    "pairs of periods": "Of each pair, the first period was released and the second known.",
-    "distances": "Released: {released}. Known: {days}, sooner or later after these.",
-    "no times": NO_TIMES,
-    "too short": TOO_SHORT,
-}
-UNLINKED: dict[str, str] = {
-    "no times": NO_TIMES,
-    "too short": TOO_SHORT,
-    "several runs of days": "The release is not one run of days, so no repetition was tested.",
-    "fewer than three periods": "The file does not hold three periods as long as the release ({every}), so no "
-    "repetition was tested.",
 }
 # What a curve shows, said only where it goes that way.
 MEANINGS: dict[tuple[Dimension, Trend], str] = {
@@ -99,8 +63,12 @@ def about_attack(attack: Outcome) -> str:
     >>> about_attack(Outcome("one-by-one", "l1", Rate.of(5, 40, 1 / 40), None, 0))
     'Each person gets the nearest row of the other table, even if others get the same row.'
     """
-    copied = "" if attack.transform is None else f" The attacker transforms their own data too: {attack.transform}."
-    return METHODS[attack.method] + (CROSS_FITTED if attack.is_cross_fitted else "") + copied
+    said = [fixed_text(f"attack: {attack.method}", share=1 - EPSILON)]
+    if attack.is_cross_fitted:
+        said.append(fixed_text("attack: cross-fitted"))
+    if attack.transform is not None:
+        said.append(f"The attacker transforms their own data too: {attack.transform}.")
+    return " ".join(said)
 
 
 def about_gap(gap: float | None) -> str:
@@ -167,7 +135,7 @@ def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) 
     rows = []
     for attack in attacks:
         name = Cell(attack.title, note=about_attack(attack) if explained else "")
-        rows.append([name, *rate_cells(attack.rate), Cell(about_gap(attack.gap))])
+        rows.append([name, *rate_cells(attack.rate), about_gap(attack.gap)])
     return table(caption, ["Attack", *RATE_HEADS, "Proof"], rows)
 
 
@@ -188,17 +156,16 @@ def about_all(audit: Audit) -> list[Block]:
     return said
 
 
-def rate_cells(rate: Rate) -> list[Cell]:
+def rate_cells(rate: Rate) -> list[object]:
     """Return the cells of a rate: correct, of how many, share, both ends of the interval, by chance.
 
     Examples
     --------
-    >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
-    ['50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%']
+    >>> rate_cells(Rate.of(50, 100, by_chance=0.01))[1:4]
+    [100, 0.5, 0.4038315303659956]
     """
-    ends = (rate.value, rate.low, rounded_up(rate.high), rate.by_chance)  # an upper end is rounded up everywhere
-    shares = [Cell(in_column(share), share) for share in ends]
-    return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
+    correct = Cell(f"{rate.n_correct:,.1f}", rate.n_correct)
+    return [correct, rate.n, rate.value, rate.low, rounded_up(rate.high), rate.by_chance]
 
 
 def on_all_people(audit: Audit) -> str:
@@ -348,7 +315,9 @@ def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
     longer = ", or both were extended" if any(point.x > audited for point in curve.points) else ""
     first, last = (curve.released and curve.released.one_range) or (date.min, date.min)
     released = "" if curve.released is None else curve.released.words
-    said = [HOW[curve.how].format(longer=longer, released=released, days=counted((last - first).days + 1, "day"))]
+    days = counted((last - first).days + 1, "day")
+    how = f"curve: {curve.how}"
+    said = [fixed_text(how, longer=longer, released=released, days=days, fewest=FEWEST_USERS)]
     if curve.n_sampled is not None and curve.n_in_all is not None:
         said.append(
             f"This used a random {curve.n_sampled:,} of {curve.n_in_all:,} people to save time. Among fewer people, "
@@ -408,7 +377,7 @@ def about_linkage(linkage: Linkage) -> str:
     """
     every = counted(linkage.n_days or 0, "day")
     if linkage.missing is not None:
-        return UNLINKED[linkage.missing].format(every=every)
+        return fixed_text(f"linkage: {linkage.missing}", every=every, fewest=FEWEST_USERS)
     whom = {
         "a release and in the next one": linkage.consecutive,
         f"the first and in the last of {linkage.n_periods:,}": linkage.first_to_last,
