@@ -3,10 +3,10 @@
 import io
 from pathlib import Path
 
-from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from habitprint.cli.demo import make_story, tell
+from habitprint.cli.datasets import make_story
+from habitprint.cli.screen import Screen
 
 TARGET = Path(__file__).parent.parent / "docs" / "demo.svg"
 WIDTH = 84
@@ -45,10 +45,8 @@ FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="htt
 
 def main() -> None:
     """Write the picture."""
-    screen = Console(
-        record=True, highlight=False, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor"
-    )
-    tell(make_story(1000, seed=0), screen)
+    screen = Screen(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    screen.show(make_story(1000, seed=0).blocks)
     TARGET.write_text(screen.export_svg(theme=THEME, code_format=FORMAT, unique_id="demo"))
 
 

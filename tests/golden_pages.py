@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import habitprint as hp
-from habitprint.cli.say import Screen
+from habitprint.cli.screen import Screen
 from habitprint.report.render import render_page, to_markdown
 from habitprint.wording.blocks import Page, fixed_text
 from habitprint.wording.pages import build_record

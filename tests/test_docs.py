@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import habitprint as hp
 from command_line import run
-from habitprint.cli.say import describe_matching
+from habitprint.cli.match import describe_matching
+from habitprint.cli.screen import Screen
 from vocabulary import REPLACED
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +37,7 @@ def test_the_sample_of_the_numbers_is_what_is_printed() -> None:
     matching = hp.match(released, known)
     page = io.StringIO()
     shown = describe_matching(matching, released, known, hp.evaluate(matching, released, known))
-    Console(file=page, width=100, highlight=False).print(shown)
+    Screen(file=page, width=100).show([shown])
     text = (ROOT / "docs" / "numbers.md").read_text()
     for line in page.getvalue().splitlines():
         assert line.rstrip() in text

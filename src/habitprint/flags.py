@@ -5,10 +5,8 @@ from collections.abc import Callable
 import msgspec
 
 # The groups of options in the help of a command.
-MAIN, INPUT, PERIODS, PLACES, ATTACKER, PROTECTIONS, OUTPUT = (
-    *("Most needed", "Input", "Periods", "Places"),
-    *("Attacker", "Protections", "Output"),
-)
+MAIN, INPUT, PERIODS, PLACES = "Most needed", "Input", "Periods", "Places"
+ATTACKER, PROTECTIONS, OUTPUT, CLUSTER = "Attacker", "Protections", "Output", "Cluster"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
@@ -31,6 +29,7 @@ def flag(
     names: tuple[str, ...] = (),
     metavar: str | None = None,
     least: int | None = None,
+    most: int | None = None,
     read: Callable[[str, str], object] | None = None,
 ) -> msgspec.Meta:
     """Return the metadata of a field from which the command line makes its option.
@@ -45,8 +44,8 @@ def flag(
         The names of the option, if it is not named after the field; the first is the one that is printed.
     metavar
         The placeholder for the value in the help.
-    least
-        The smallest number allowed.
+    least, most
+        The smallest and the largest number allowed.
     read
         The function that makes the value from the text and the name of the option; None to take the text itself.
 
@@ -55,5 +54,5 @@ def flag(
     >>> flag("Column that holds the user id.").description
     'Column that holds the user id.'
     """
-    told = {"panel": panel, "names": names, "metavar": metavar, "least": least, "read": read}
-    return msgspec.Meta(description=text, extra=told)
+    shown = {"rich_help_panel": panel, "metavar": metavar, "min": least, "max": most}
+    return msgspec.Meta(description=text, extra={"names": names, "read": read, "shown": shown})

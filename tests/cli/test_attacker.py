@@ -10,7 +10,7 @@ import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.cli.table_options import TableOptions
+from habitprint.cli.tables import TableOptions
 from habitprint.io.tables import write_table
 from habitprint.mechanisms.files import owner_file, sidecar
 from habitprint.report.render import render_page

@@ -13,7 +13,7 @@ from polars.exceptions import PanicException
 
 import habitprint as hp
 from command_line import run
-from habitprint.cli.ending import INTERRUPTED
+from habitprint.cli.app import INTERRUPTED
 from habitprint.io.tables import write_table
 
 
@@ -121,7 +121,7 @@ def test_our_own_fault_is_called_that(
     def fail(*_: object, **__: object) -> None:
         raise fault
 
-    monkeypatch.setattr("habitprint.cli.match.match_tables", fail)
+    monkeypatch.setattr("habitprint.match", fail)
     assert run(monkeypatch, "match", *town) == 3
     assert "fault of habitprint" in capsys.readouterr().err
 
@@ -137,7 +137,7 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise signalled
 
-    monkeypatch.setattr("habitprint.cli.match.match_tables", interrupt)
+    monkeypatch.setattr("habitprint.match", interrupt)
     out = tmp_path / "pairs.csv"
     assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
     assert "stopped" in capsys.readouterr().err
@@ -155,9 +155,9 @@ def test_ctrl_c_before_the_command_begins_stops_too(monkeypatch: pytest.MonkeyPa
 MATCH_THAT_SAYS_WHEN_IT_BEGINS = """
 import sys
 from habitprint.cli import main
-tables = sys.modules["habitprint.cli.table_options"]
-read = tables.read_histograms
-tables.read_histograms = lambda *args, **options: [print("ready", flush=True), read(*args, **options)][1]
+import habitprint as hp
+read = hp.read_histograms
+hp.read_histograms = lambda *args, **options: [print("ready", flush=True), read(*args, **options)][1]
 main()
 """
 

@@ -18,15 +18,15 @@ import habitprint as hp
 from habitprint.auditing.audit import AuditKeywords
 from habitprint.auditing.data import Subject
 from habitprint.cli.app import app
-from habitprint.cli.options import Options, expanded, given
-from habitprint.cli.table_options import AttackOptions, TableOptions
+from habitprint.cli.options import expanded, given
+from habitprint.cli.tables import AttackOptions, TableOptions
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.flags import Record
 from habitprint.histograms import TableKeywords, TableSpec
 from habitprint.io.dialects import Format, FormatKeywords
 from habitprint.matching.options import MatchKeywords, SolverOptions
 
-AnyRecord = TypeVar("AnyRecord", bound=Options | Record)
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 RECORDS = [Format, Reading, hp.EventSpec, TableSpec, SolverOptions, hp.MatchOptions, hp.AuditOptions]
 KEYWORDS = [
     (Format, FormatKeywords),
@@ -41,7 +41,7 @@ def read_back(kind: type[AnyRecord], words: list[str]) -> AnyRecord:
     """Return what a command with such options is called with."""
     found: list[AnyRecord] = []
 
-    def command(options: Options) -> None:
+    def command(options: Record) -> None:
         assert isinstance(options, kind)
         found.append(options)
 
@@ -54,7 +54,7 @@ def read_back(kind: type[AnyRecord], words: list[str]) -> AnyRecord:
 
 
 @pytest.mark.parametrize("kind", [*RECORDS, TableOptions, AttackOptions])
-def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: type[Options | Record]) -> None:
+def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: type[Record]) -> None:
     options = read_back(kind, [])
     assert options == kind()
     assert given(options) == []

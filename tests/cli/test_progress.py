@@ -6,13 +6,13 @@ import time
 import pytest
 from rich.console import Console
 
-from habitprint.cli import progress
-from habitprint.cli.progress import ProgressBar
+from habitprint.cli import screen as output
+from habitprint.cli.screen import ProgressBar
 
 
 @pytest.mark.parametrize(("patience", "is_shown"), [(0.0, True), (60.0, False)])
 def test_the_bar_appears_after_a_while(monkeypatch: pytest.MonkeyPatch, patience: float, is_shown: bool) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(output, "PATIENCE", patience)
     screen = io.StringIO()
     with ProgressBar(Console(file=screen, force_terminal=True, width=100)) as report:
         time.sleep(0.2)
@@ -22,7 +22,7 @@ def test_the_bar_appears_after_a_while(monkeypatch: pytest.MonkeyPatch, patience
 
 
 def test_nothing_is_shown_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
     screen = io.StringIO()
     with ProgressBar(Console(file=screen, force_terminal=False)) as report:
         report("matching", 3, 7)

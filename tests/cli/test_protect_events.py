@@ -166,7 +166,7 @@ def test_days_are_asked_of_events_only(
     for asked in (None, hp.EventSpec()):
         words = ("--advice", advise(asked), "--release", "2012-04-09..2012-04-15")
         assert run(monkeypatch, "protect", table, *words) == 2
-        assert "--release without events" in capsys.readouterr().err
+        assert "--release does not go with a table" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -80,10 +80,10 @@ def test_a_disk_that_cannot_be_written_to_is_noticed_before_the_work(
     monkeypatch.chdir(inputs)
     for work in (
         "habitprint.cli.audit.audit_subject",
-        "habitprint.cli.match.match_tables",
-        "habitprint.cli.path.matching_path",
-        "habitprint.cli.train.train_tables",
-        "habitprint.cli.datasets.calls_twin",
+        "habitprint.match",
+        "habitprint.matching_path",
+        "habitprint.train",
+        "habitprint.datasets.calls_twin",
         "habitprint.cli.reproduce.run",
     ):
         monkeypatch.setattr(work, lambda *_args, **_options: pytest.fail("the work was begun"))

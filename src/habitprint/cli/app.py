@@ -1,48 +1,42 @@
-"""The command `habitprint` and its subcommands."""
+"""The command ``habitprint``: its subcommands, and how they end: with a result, with a message, or by a signal."""
 
+import functools
 import io
 import os
+import signal
 import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
+from types import FrameType
 from typing import Annotated
 
 import typer
+from polars.exceptions import PanicException
+from rich.text import Text
 
 import habitprint
-from habitprint.cli.audit import audit
-from habitprint.cli.check import check
-from habitprint.cli.compare import compare
-from habitprint.cli.datasets import datasets
-from habitprint.cli.demo import demo
-from habitprint.cli.ending import BAD_INPUT, ending_well, stopping_tidily
+from habitprint.cli.audit import audit, compare
+from habitprint.cli.datasets import demo, list_datasets, make
+from habitprint.cli.events import inspect, split
 from habitprint.cli.forecast import forecast
-from habitprint.cli.inspect import inspect
-from habitprint.cli.match import match
-from habitprint.cli.path import path
-from habitprint.cli.protect import protect
+from habitprint.cli.match import match, path, train
+from habitprint.cli.options import expanded
+from habitprint.cli.protect import check, protect
 from habitprint.cli.reproduce import reproduce
-from habitprint.cli.split import split
-from habitprint.cli.train import train
-from habitprint.errors import InputError
+from habitprint.cli.screen import Screen
+from habitprint.compile import is_compiled, is_kept
+from habitprint.errors import InputError, WideTableWarning
+from habitprint.io.inputs import is_interrupt
 
-app = typer.Typer(
-    name="habitprint",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-PANELS = {
-    "Release decisions": (audit, protect, match),
-    "Preparation": (demo, inspect, split),
-    "Closer looks": (compare, check, path, train, forecast, reproduce),
-}
-MATCHING = (audit, train, match, path, forecast, reproduce, demo)
-for panel, members in PANELS.items():
-    for command in members:
-        app.command(rich_help_panel=panel)(ending_well(command, matches=command in MATCHING))
-app.add_typer(datasets, name="datasets", rich_help_panel="Preparation")
+BAD_INPUT, OUR_FAULT = 2, 3  # exit codes; 1 is a gate that failed
+INTERRUPTED, TERMINATED = 130, 143  # exit codes of shells: 128 and the number of the signal
+MOMENT = 0.01  # seconds
+MOST_SIGNALS = 3  # the next one ends the process at once
+COMPILING = "compiling, once on this machine: about half a minute …"
+COMPILING_AGAIN = "compiling, for about half a minute, at every start: set NUMBA_CACHE_DIR to keep compiled code …"
 REMOVED = {
     "--second-phase": ("was removed", "leave it out: the default method dissolves groups where that lowers the loss"),
     "--engine": ("is now --backend", "write --backend spark"),
@@ -52,6 +46,186 @@ REMOVED = {
     "--decide proven": ("is now --decide guaranteed", "write --decide guaranteed"),
     "--decide=proven": ("is now --decide=guaranteed", "write --decide=guaranteed"),
 }
+
+
+class Stopped(BaseException):
+    """A request to end the process; not an `Exception`, so that no code takes it for a fault."""
+
+
+def ending_well(command: Callable[..., None], *, matches: bool = False) -> Callable[..., None]:
+    """Return the command with every error turned into a message for people and an exit code.
+
+    Parameters
+    ----------
+    command
+        The command.
+    matches
+        Whether it matches people, with compiled code: the first time, a person has to wait for the compiler.
+
+    Examples
+    --------
+    >>> @ending_well
+    ... def fail() -> None:
+    ...     raise InputError("no users", why="nobody is there", fix="give some")
+    >>> try:
+    ...     fail()
+    ... except typer.Exit as end:
+    ...     end.exit_code
+    2
+    """
+
+    @functools.wraps(command)
+    def run(**options: object) -> None:
+        notes = Screen(stderr=True)
+        try:
+            if matches and not is_compiled():
+                notes.print(Text(COMPILING if is_kept() else COMPILING_AGAIN, style="dim"))
+            with _wide_tables_said_last(notes):
+                command(**options)
+        except (typer.Exit, BrokenPipeError):
+            raise  # the reader of the output has left: nobody reads a message
+        except (Exception, KeyboardInterrupt, PanicException, Stopped) as error:
+            # A signal that arrived in a library's code may leave it as another error.
+            code = _stopped_by(error)
+            if code is None:
+                code = _tell(error, notes)
+            else:
+                notes.print("stopped; files are written whole or not at all")
+            raise typer.Exit(code) from error
+
+    return run
+
+
+@contextmanager
+def _wide_tables_said_last(notes: Screen) -> Iterator[None]:
+    """Say which tables were read as wide ones when the progress bar has left the screen, also after an error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WideTableWarning)
+        try:
+            yield
+        finally:
+            wide = dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, WideTableWarning))
+            for words in wide:
+                notes.note(f"read as {words}")
+    for one in caught:
+        if not issubclass(one.category, WideTableWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def _tell(error: BaseException, notes: Screen) -> int:
+    """Print what went wrong, and return the exit code."""
+    if isinstance(error, MemoryError):
+        error = InputError(
+            "these tables need more memory than there is",
+            why="the system gave no more",
+            fix="close other programs, use fewer users, or give a lower --max-memory",
+        )
+    elif isinstance(error, OSError):
+        error = InputError(
+            f"the system refused: {error}",
+            why="the file or folder cannot be used",
+            fix="check its name and its permissions",
+        )
+    if isinstance(error, InputError):
+        notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        return BAD_INPUT
+    traceback.print_exc()
+    ours = ("This is a fault of habitprint, not of your data.", "bold red")
+    notes.print(Text.assemble(ours, " Please report the lines above."))
+    return OUR_FAULT
+
+
+class _Stop:
+    """A handler of signals that raises an error once; later signals do not disturb the cleaning up."""
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+        self.hook_before = sys.unraisablehook
+        self._n_signals = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self._n_signals += 1
+        if self._n_signals > MOST_SIGNALS:
+            os._exit(128 + number)
+        if self.code is None:
+            self.code = 128 + number
+            self._raise()
+
+    def _raise(self, *_: object) -> None:
+        raise KeyboardInterrupt if self.code == INTERRUPTED else Stopped
+
+    def raise_later(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        """Raise the error again a moment later: a callback, in which it came, cannot pass it on."""
+        if isinstance(unraisable.exc_value, (KeyboardInterrupt, Stopped)):
+            signal.signal(signal.SIGALRM, self._raise)
+            signal.setitimer(signal.ITIMER_REAL, MOMENT)
+        else:
+            self.hook_before(unraisable)
+
+
+@contextmanager
+def stopping_tidily() -> Iterator[None]:
+    """Unwind the work on Ctrl-C (SIGINT) and on SIGTERM, and leave with the exit code; afterwards ignore both.
+
+    A process that ignores one of them from its start, as one in the background of a shell does, goes on to do so.
+
+    Examples
+    --------
+    >>> before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    >>> with stopping_tidily():
+    ...     signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    False
+    >>> for number, handler in before.items():
+    ...     _ = signal.signal(number, handler)
+    """
+    stop = _Stop()
+    numbers = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is not signal.SIG_IGN]
+    for number in numbers:
+        signal.signal(number, stop)
+    sys.unraisablehook = stop.raise_later
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped) as error:  # before the command itself began
+        sys.exit(_stopped_by(error))
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        sys.unraisablehook = stop.hook_before
+
+
+def _stopped_by(error: BaseException) -> int | None:
+    """Return the exit code if a signal caused an error, even if a library has changed its type; else None."""
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    codes = [handler.code for handler in handlers if isinstance(handler, _Stop) and handler.code is not None]
+    if codes:
+        return codes[0]
+    if isinstance(error, Stopped):
+        return TERMINATED
+    return INTERRUPTED if is_interrupt(error) else None
+
+
+app = typer.Typer(
+    name="habitprint",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make synthetic twins.")
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Release decisions": (audit, protect, match),
+    "Preparation": (demo, inspect, split),
+    "Closer looks": (compare, check, path, train, forecast, reproduce),
+}
+MATCHING = (audit, train, match, path, forecast, reproduce, demo)
+for panel, members in PANELS.items():
+    for command in members:
+        app.command(rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))
+datasets.command("list")(ending_well(expanded(list_datasets)))
+datasets.command("make")(ending_well(expanded(make)))
+app.add_typer(datasets, name="datasets", rich_help_panel="Preparation")
 
 
 def _print_version(wanted: bool) -> None:

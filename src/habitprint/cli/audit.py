@@ -1,67 +1,56 @@
-"""``habitprint audit``: whether statistics of habits meet a target for re-identification."""
+"""``habitprint audit`` and ``compare``: whether statistics of habits meet a target, and audits side by side."""
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import habitprint as hp
 from habitprint.arguments import refuse_release, sidecar
 from habitprint.attacks import strongest_of_each
-from habitprint.auditing.audit import (
-    ADVICE,
-    FACTS,
-    RECORD_HTML,
-    RECORD_MD,
-    REPORT,
-    USERS,
-    Audit,
-    audit_subject,
-)
-from habitprint.auditing.data import Preparation, Subject
-from habitprint.auditing.options import AuditOptions
-from habitprint.checks import Finding
+from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, audit_subject
+from habitprint.auditing.compare import Compared
+from habitprint.auditing.data import MOST_SAMPLED, Subject
 from habitprint.checks.columns import check_names
-from habitprint.cli.backend import OF_FILES, AuditBackendOptions, refuse_on_spark, refuse_to_count_on_spark
-from habitprint.cli.ending import GATE_FAILED
-from habitprint.cli.open_events import (
-    by_row,
-    counted_as,
-    files_of,
-    has_squares,
-    named_period,
-    open_events,
-    period_or,
-    told_grid,
+from habitprint.cli import events as of_events
+from habitprint.cli.options import (
+    OF_FILES,
+    BackendOptions,
+    ForceOption,
+    Given,
+    JsonOption,
+    OtherReleases,
+    given,
+    refuse,
+    refuse_inputs,
+    refuse_on_spark,
 )
-from habitprint.cli.options import Given, JsonOption, Options, expanded, given, refuse_inputs
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import Screen, print_json_text
-from habitprint.cli.table_options import TableOptions, refuse_to_train_on
+from habitprint.cli.screen import GATE_FAILED, ProgressBar, Screen, print_json_text, written
+from habitprint.cli.tables import TableOptions, refuse_to_train_on
 from habitprint.counts import Duplicates
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
-from habitprint.events import EventSpec, ReadAs
-from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS
-from habitprint.formatting import headed, percent
-from habitprint.histograms import TableSpec, read_histograms
+from habitprint.events import ReadAs
+from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
+from habitprint.formatting import at_most, headed, percent
+from habitprint.histograms import TableSpec
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
-from habitprint.io.files import check_folder, real_path
+from habitprint.io.files import check_folder, check_target, real_path
 from habitprint.io.tables import read_table
-from habitprint.mappings import read_place_mapping
-from habitprint.mechanisms import InputFile, read_release
-from habitprint.mechanisms.files import read_sidecar
-from habitprint.periods import HalvesOfRows
+from habitprint.mechanisms.files import key_file, read_sidecar
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
-from habitprint.wording.blocks import Block, Bullets, Command, Heading, Table, Text, table
+from habitprint.wording import compare as comparing
+from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Table, Text, table
 from habitprint.wording.data import about_scope
 from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.pages import report_json
 from habitprint.wording.protections import about_alternative, best_table, short_table
+from habitprint.wording.releases import about_costs
 from habitprint.wording.risk import about_training, among_more, on_all_people
 from habitprint.wording.verdict import about_gate, details, first_screen
 
@@ -69,80 +58,62 @@ if TYPE_CHECKING:
     from habitprint.backends.spark import Spark
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
-NEXT = ("Next, protect", "Then, count", "Then, audit again")  # the aims of the commands
 BLANK = Text("")
 OF_GOAL = {"--target", "--person-target", "--confident-target", "--decide", "--keep", "--accept"}
+OF_TABLES = {"--truth", "--as-is", "--original", "--other", "--duplicates"}
+SECRET = ("--master", "--conf")  # they tell where a cluster is, and may hold passwords
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
 
 
-@dataclass(frozen=True)
-class AuditFiles(Options, panel=OUTPUT):
+class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
+    """The backend of an audit; on Spark, the size of the sample and the precision of the attack on all people."""
+
+    sample: Annotated[
+        int, flag("With Spark: the most people who are audited on this machine.", CLUSTER, least=2, metavar="N")
+    ] = MOST_SAMPLED
+    epsilon: Annotated[
+        float | None,
+        flag("With Spark: the share of the gain that may be missing in the attack on all, such as 0.01.", CLUSTER),
+    ] = None
+
+
+class AuditFiles(TableOptions, frozen=True, kw_only=True):
     """The files that an audit writes, and those that it reads beside the data."""
 
-    out: Annotated[
-        Path,
-        typer.Option(help="Folder for the report. It must be new or empty.", rich_help_panel=MAIN),
-    ]
+    out: Annotated[Path, flag("Folder for the report. It must be new or empty.", MAIN)]
     duplicates: Annotated[
-        Duplicates,
-        typer.Option(
-            help="Several rows for one user and place: stop with an error, or add them up.", rich_help_panel=INPUT
-        ),
+        Duplicates, flag("Several rows for one user and place: stop with an error, or add them up.")
     ] = "error"
     original: Annotated[
         Path | None,
-        typer.Option(
-            help="Table before any protection, if RELEASED is protected. Without it, reconstructed rows cannot be "
-            "measured.",
-            rich_help_panel=INPUT,
+        flag(
+            "Table before any protection, if RELEASED is protected. Without it, reconstructed rows cannot be measured."
         ),
     ] = None
     train: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
-            help="Two earlier tables of people whom the attacker knows, with the same ids, for training. With events, "
+        flag(
+            "Two earlier tables of people whom the attacker knows, with the same ids, for training. With events, "
             "the attacker trains on two halves of their own data.",
-            rich_help_panel=ATTACKER,
+            ATTACKER,
             metavar="A B",
         ),
     ] = None
-    other: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Another release of the same people that the attacker also has. May be repeated.",
-            rich_help_panel=ATTACKER,
-            metavar="RELEASE",
-        ),
-    ] = None
+    other: OtherReleases = ()
     coarsen: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Table with the columns place, to: coarser places to try. May be repeated.",
-            rich_help_panel=PROTECTIONS,
-        ),
-    ] = None
+        tuple[Path, ...],
+        flag("Table with the columns place, to: coarser places to try. May be repeated.", PROTECTIONS),
+    ] = ()
     positions: Annotated[
-        Path | None,
-        typer.Option(help="Table with the columns place, lat, lon, for a map in the report."),
+        Path | None, flag("Table with the columns place, lat, lon, for a map in the report.", OUTPUT)
     ] = None
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Replace the files of an earlier audit in that folder.", rich_help_panel=MAIN),
-    ] = False
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print more: scope, attacks, training and notes.", rich_help_panel=MAIN)
-    ] = False
+    force: Annotated[bool, flag("Replace the files of an earlier audit in that folder.", MAIN)] = False
+    verbose: Annotated[bool, flag("Print more: scope, attacks, training and notes.", MAIN)] = False
     as_json: JsonOption = False
 
-    @property
-    def of_tables(self) -> list[Given]:
-        """Return what was given that goes with two tables only."""
-        return [option for option in self.given if option.name in {"--original", "--other", "--duplicates"}]
 
-
-@expanded
 def audit(
     files: Annotated[
         list[str],
@@ -152,9 +123,8 @@ def audit(
             metavar="EVENTS | RELEASED KNOWN",
         ),
     ],
-    spec: EventSpec,
-    tables: TableOptions,
-    options: AuditOptions,
+    spec: hp.EventSpec,
+    options: hp.AuditOptions,
     where: AuditBackendOptions,
     beside: AuditFiles,
 ) -> None:
@@ -179,16 +149,16 @@ def audit(
     The folder holds a report (report.html, report.json), a record to sign (record.html, record.md), both without
     names, and a list of people at risk (users.parquet). Keep all of it internal.
     """
-    is_events, is_spark = _is_events(files), where.is_spark
-    data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
+    _refuse_other_options(files, spec, beside)
+    is_events, is_spark = len(files) == 1, where.is_spark
+    data = of_events.files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
-    others = [mapping, *(beside.coarsen or ()), beside.positions, tables.truth_file, beside.original]
-    others += [*(beside.other or ()), *(beside.train or ())]
+    others = [mapping, *beside.coarsen, beside.positions, beside.truth_file, beside.original, *beside.other]
+    others += beside.train or ()
     refuse_to_train_on(data[0], beside.train)
-    _require_output(beside, [*data, *others])
-    of_both = OF_BOTH if is_events else OF_BOTH | {"--count"}
-    for_events = [option for option in given(spec) if option.name not in of_both]
-    _refuse_other_options([*given(tables), *beside.of_tables] if is_events else for_events, is_events=is_events)
+    check_folder(beside.out, overwrite=beside.force)
+    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
+        refuse_inputs(beside.out / name, *data, *others)
     columns = TableSpec(
         **{name: getattr(spec, name) for name in Format.__struct_fields__},
         user=spec.user,
@@ -197,138 +167,145 @@ def audit(
         duplicates=beside.duplicates,
     )
     if is_spark:
-        _refuse_on_spark(files, spec, given(columns), [*given(options), *beside.given], beside.out)
-        for file in () if is_events or tables.as_is else files:
-            refuse_release(file)
-    with ProgressBar(Screen(stderr=True)) as progress, where.opened(progress) as spark:
-        coarser = [read_place_mapping(file) for file in beside.coarsen or []]
+        _refuse_on_spark(files, spec, columns, options, beside)
+    of_spark = {"n_sampled": where.sample, "epsilon": where.epsilon}
+    with ProgressBar() as progress, where.opened(progress, **of_spark) as spark:
+        coarser = [hp.read_place_mapping(file) for file in beside.coarsen]
         if spark is not None:
-            subject = _on_spark(files, spec, columns, tables, spark, progress)
+            subject = _on_spark(files, spec, columns, beside.truth_file, spark, progress)
         elif is_events:
             subject = _events(files[0], spec)
         else:
-            subject = _two_tables(files, columns, tables, beside.original, progress)
-        is_folder = is_events and is_tracks(files[0])
-        called = names_of_files([Path(files[0])] if is_folder else data, options.name, is_events=is_events)
-        shown = [options.name or _without_folder(files[0])] if is_events else called
-        asked = [*given(spec), *given(tables), *given(options), *where.told, *beside.given]
+            subject = _two_tables(files, columns, beside, progress)
         progress("hashing the files", 0, 1)
-        preparation = replace(
-            subject.preparation,
-            source=" and ".join(shown),
-            coarsen=tuple(file.name for file in beside.coarsen or ()),
-            command=command_in_words(shown, asked),
-            inputs=(
-                # Folders of a cluster are not here to be hashed.
-                *(() if is_spark else _hashed(data, called, is_folder=is_folder)),
-                *(InputFile.of(file) for file in others if file is not None),
-            ),
-        )
+        # Folders of a cluster are not here to be hashed.
+        hashed = _hashed(files, [] if is_spark else data, options.name)
+        shown = [options.name or _without_folder(files[0])] if is_events else names_of_files(data, options.name)
+        asked = [*given(spec, options), *(each for each in given(where) if each.name not in SECRET), *given(beside)]
         earlier = None if beside.train is None else TableOptions().read(*beside.train, columns)
         subject = replace(
             subject,
             positions=beside.positions,
             coarser=coarser,
-            others=[read_release(file) for file in beside.other or ()],
+            others=[hp.read_release(file) for file in beside.other],
             training=None if earlier is None else (earlier.released, earlier.known),
-            preparation=preparation,
+            preparation=replace(
+                subject.preparation,
+                source=" and ".join(shown),
+                coarsen=tuple(file.name for file in beside.coarsen),
+                command=command_in_words(shown, asked),
+                inputs=(*hashed, *(hp.InputFile.of(file) for file in others if file is not None)),
+            ),
         )
         found = audit_subject(subject, options, progress)
         progress("writing", 0, 1)
-        from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
-
-        made = write_audit(found, beside.out, overwrite=beside.force)
+        made = hp.write_audit(found, beside.out, overwrite=beside.force)
     if beside.as_json:
         print_json_text(report_json(found))
     else:
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
-        whole = WHOLE, [] if is_events else given(spec)
+        read_as = [] if is_spark and is_events else given(spec)
         commands = commands_to_protect(
             found,
-            *(whole if is_spark else (files, given(spec))),
+            WHOLE if is_spark else files,
+            read_as,
             out=beside.out,
-            truth=tables.truth_file,
+            truth=beside.truth_file,
             original=beside.original,
         )
         Screen().show(_shown(found, made, commands, is_verbose=beside.verbose, is_remote=is_spark))
     for code in sorted(set(options.accept) - set(found.options.accept)):
-        Screen(stderr=True).print(f"warning: {not_accepted(code)}", soft_wrap=True, markup=False)
+        Screen(stderr=True).note(not_accepted(code), mark="warning")
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
 
-def _require_output(beside: AuditFiles, inputs: Sequence[Path | None]) -> None:
-    """Raise `InputError` unless a report could be written: worth knowing before long work."""
-    check_folder(beside.out, overwrite=beside.force)
-    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
-        refuse_inputs(beside.out / name, *inputs)
-
-
-def _hashed(files: Sequence[Path], called: Sequence[str], *, is_folder: bool) -> list[InputFile]:
-    if is_folder:
-        return [InputFile.of_all(called[0], files)]
-    return [replace(InputFile.of(file), name=name) for file, name in zip(files, called, strict=True)]
-
-
-def _events(files: str, spec: EventSpec) -> Subject:
-    is_left_to_us = named_period(spec) is None and spec.days is None
-    period, count = None if is_left_to_us else period_or(spec, HalvesOfRows()), counted_as(spec)
-    placed = open_events(files, spec)
-    preparation = Preparation(placed.spec)
-    return Subject(placed.events, period, placed.grid, active=spec.active, count=count, preparation=preparation)
+def _refuse_other_options(files: Sequence[str], spec: hp.EventSpec, beside: AuditFiles) -> None:
+    """Raise `InputError` if there are too many files, or options that say nothing about what is audited."""
+    if len(files) > 2:  # noqa: PLR2004
+        raise InputError(
+            f"{len(files)} files",
+            why="one table of events is audited, or two tables of histograms: released, known",
+            fix="for events in many files, give one pattern in quotes: 'calls/*.csv'",
+        )
+    if len(files) == 1:
+        why = "a user has the same id in both periods, and all their rows are counted"
+        refuse(given(beside), OF_TABLES, "events", why=why)
+    else:
+        options = [option for option in given(spec) if option.name not in OF_BOTH | {"--count"}]
+        refuse(options, None, "two tables of histograms", why="they are counts already, of two periods")
 
 
 def _refuse_on_spark(
-    files: Sequence[str], spec: EventSpec, columns: Sequence[Given], options: Sequence[Given], out: Path
+    files: Sequence[str],
+    spec: hp.EventSpec,
+    columns: TableSpec,
+    options: hp.AuditOptions,
+    beside: AuditFiles,
 ) -> None:
     """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
     if len(files) == 1:
-        refuse_to_count_on_spark(given(spec))
-        by_row(spec)
+        of_events.refuse_to_count_on_spark(spec)
     else:
-        refuse_on_spark(columns, OF_FILES, "give Parquet tables with a row for each user and place")
+        refuse_on_spark(given(columns), OF_FILES, "give Parquet tables with a row for each user and place")
+        for file in () if beside.as_is else files:
+            refuse_release(file)
     fix = "leave people out of the known table whom the attacker is not to know"
-    refuse_on_spark(options, ["--overlap"], fix)
-    refuse_on_spark(options, ["--original", "--other"], "audit a table that was protected on one machine")
+    refuse_on_spark(given(options), ["--overlap"], fix)
+    refuse_on_spark(given(beside), ["--original", "--other"], "audit a table that was protected on one machine")
     for name in files:
-        if real_path(out).is_relative_to(real_path(Path(name))):
+        if real_path(beside.out).is_relative_to(real_path(Path(name))):
             raise InputError(
-                f"cannot write {out}: it is within {name}, one of the inputs",
+                f"cannot write {beside.out}: it is within {name}, one of the inputs",
                 why="a program that reads that folder again would find a report among its files",
                 fix="choose another folder",
             )
 
 
+def _events(files: str, spec: hp.EventSpec) -> Subject:
+    is_left_to_us = of_events.named_period(spec) is None and spec.days is None
+    period = None if is_left_to_us else of_events.period_or(spec, hp.HalvesOfRows())
+    count, placed = of_events.counted_as(spec), of_events.open_events(files, spec)
+    preparation = hp.Preparation(placed.spec)
+    return Subject(placed.events, period, placed.grid, active=spec.active, count=count, preparation=preparation)
+
+
 def _on_spark(
-    files: Sequence[str], spec: EventSpec, columns: TableSpec, tables: TableOptions, spark: "Spark", progress: Progress
+    files: Sequence[str],
+    spec: hp.EventSpec,
+    columns: TableSpec,
+    truth: Path | None,
+    spark: "Spark",
+    progress: Progress,
 ) -> Subject:
     if len(files) == 1:
-        events = spark.read_events(files[0], spec, progress=progress).then(by_row(spec))
-        period, count = period_or(spec, HalvesOfRows()), counted_as(spec)
-        grid, told = told_grid(spec) if has_squares(spec) else None, Preparation(spec)
-        return Subject(events, period, grid=grid, active=spec.active, count=count, preparation=told, backend=spark)
+        return Subject(
+            spark.read_events(files[0], spec, progress=progress).then(of_events.by_row(spec)),
+            of_events.period_or(spec, hp.HalvesOfRows()),
+            grid=of_events.told_grid(spec) if of_events.has_squares(spec) else None,
+            active=spec.active,
+            count=of_events.counted_as(spec),
+            preparation=hp.Preparation(spec),
+            backend=spark,
+        )
     from habitprint.backends.spark.tables import read_counts  # noqa: PLC0415 - an extra, and slow to load
 
     released, known = (read_counts(spark.session, name, columns.columns, progress) for name in files)
-    truth = SAME_ID if tables.truth_file is None else read_table(tables.truth_file)
-    return Subject((released, known), truth=truth, backend=spark)
+    return Subject((released, known), truth=SAME_ID if truth is None else read_table(truth), backend=spark)
 
 
-def _two_tables(
-    files: list[str], columns: TableSpec, tables: TableOptions, original: Path | None, progress: Progress
-) -> Subject:
-    released_file, known_file = map(Path, files)
-    found = tables.with_truth().read(released_file, known_file, columns, progress)
-    is_as_is = tables.as_is and sidecar(released_file).exists()
-    copied = [Finding("nothing-copied", "changes-answer", len(read_sidecar(released_file).steps))] if is_as_is else []
+def _two_tables(files: list[str], columns: TableSpec, beside: AuditFiles, progress: Progress) -> Subject:
+    released, known = map(Path, files)
+    found = beside.read(released, known, columns, progress, needs_truth=True)
+    doubts = check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz)
+    if beside.as_is and sidecar(released).exists():
+        doubts = [*doubts, hp.Finding("nothing-copied", "changes-answer", len(read_sidecar(released).steps))]
+    losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
-        truth=SAME_ID if found.truth is None else found.truth,
-        original=None if original is None else read_histograms(original, columns),
-        preparation=Preparation(
-            losses=None if found.owner is None else found.owner.losses,
-            found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz), *copied),
-        ),
+        truth=found.truth,
+        original=None if beside.original is None else hp.read_histograms(beside.original, columns),
+        preparation=hp.Preparation(losses=losses, found=tuple(doubts)),
     )
 
 
@@ -340,25 +317,31 @@ def _without_folder(source: str) -> str:
     return f"{scheme}://…/{rest.partition('?')[0].rpartition('/')[2]}"
 
 
-def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool) -> list[str]:
+def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool = False) -> list[str]:
     """Return what files of data are called where people read it: without folders, or as the data was named.
 
     Examples
     --------
-    >>> names_of_files([Path("/srv/hr/calls.csv")], None, is_events=True)
+    >>> names_of_files([Path("/srv/hr/calls.csv")], None)
     ['calls.csv']
-    >>> names_of_files([Path("a.csv"), Path("b.csv")], "Calls", is_events=False)
+    >>> names_of_files([Path("a.csv"), Path("b.csv")], "Calls")
     ['Calls, released', 'Calls, known']
     """
     if name is None:
         return [file.name for file in files]
-    if not is_events:
-        return [f"{name}, released", f"{name}, known"]
-    n = len(files)
-    return [name] if n == 1 else [f"{name}, file {number} of {n}" for number in range(1, n + 1)]
+    numbered = [name] if len(files) == 1 else [f"{name}, file {at} of {len(files)}" for at in range(1, len(files) + 1)]
+    return numbered if is_events else [f"{name}, released", f"{name}, known"]
 
 
-def command_in_words(files: Sequence[str], given: Iterable[Given]) -> str:
+def _hashed(files: Sequence[str], data: Sequence[Path], name: str | None) -> list[hp.InputFile]:
+    """Return the files of the data with their hashes; a folder of tracks is one file."""
+    if len(files) == 1 and data and is_tracks(files[0]):
+        return [hp.InputFile.of_all(name or Path(files[0]).name, data)]
+    called = names_of_files(data, name, is_events=len(files) == 1)
+    return [replace(hp.InputFile.of(file), name=called[at]) for at, file in enumerate(data)]
+
+
+def command_in_words(files: Sequence[str], options: Iterable[Given]) -> str:
     """Return a command line that reads these files, as it is written in a shell, without folders; files as named.
 
     Examples
@@ -367,49 +350,26 @@ def command_in_words(files: Sequence[str], given: Iterable[Given]) -> str:
     >>> command_in_words(["Calls 2012"], options)
     "habitprint audit 'Calls 2012' --place 'cell id' --out audit --name 'Calls 2012'"
     """
-    options = [_without_folders(option).words for option in given]
-    return " ".join(["habitprint audit", *map(shlex.quote, files), *options])
+    words = [word for option in options for word in _without_folders(option).arguments]
+    return shlex.join(["habitprint", "audit", *files, *words])
 
 
 def _without_folders(option: Given) -> Given:
-    value = option.value
-    if option.name in {"--truth", "--map"}:
-        return replace(option, value=Path(str(value)).name)
+    value = Path(str(option.value)) if option.name in {"--truth", "--map"} else option.value
     if isinstance(value, (list, tuple)):
-        return replace(option, value=type(value)(each.name if isinstance(each, Path) else each for each in value))
-    return replace(option, value=value.name) if isinstance(value, Path) else option
-
-
-def _is_events(files: list[str]) -> bool:
-    if len(files) > 2:  # noqa: PLR2004
-        raise InputError(
-            f"{len(files)} files",
-            why="one table of events is audited, or two tables of histograms: released, known",
-            fix="for events in many files, give one pattern in quotes: 'calls/*.csv'",
-        )
-    return len(files) == 1
-
-
-def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
-    source, why = (
-        ("events", "a user has the same id in both periods, and all their rows are counted")
-        if is_events
-        else ("two tables of histograms", "they are counts already, of two periods")
-    )
-    if options:
-        names = [option.name for option in options]
-        raise InputError(f"{names[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(names)}")
+        value = type(value)(each.name if isinstance(each, Path) else each for each in value)
+    return Given(option.name, value.name if isinstance(value, Path) else value)
 
 
 def commands_to_protect(
-    found: Audit,
-    files: list[str],
+    found: hp.Audit,
+    files: Sequence[str],
     read_as: Iterable[Given] = (),
     *,
     out: Path,
     truth: Path | None = None,
     original: Path | None = None,
-) -> list[str]:
+) -> list[Command]:
     """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
     Parameters
@@ -429,87 +389,152 @@ def commands_to_protect(
 
     Examples
     --------
-    >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
-    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], out=Path("audit"))[0]
+    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], out=Path("audit"))[0].command
     'habitprint protect week1.csv --advice audit --known week2.csv --out audit-safer.parquet'
     """
     if found.advice is None:
         return []
+    is_protected, read = found.verdict.is_protected, [word for option in read_as for word in option.arguments]
     # Named after the audit, so that two of them in one folder are not mistaken for each other.
-    released, known, safer = (f"{real_path(out).name}-{name}.parquet" for name in ("released", "known", "safer"))
-    result, folder = map(shlex.quote, (safer, str(out)))
+    name = real_path(out).name
+    released, known, safer = (f"{name}-{each}.parquet" for each in ("released", "known", "safer"))
+    protect = ["protect", without_password(files[0]), "--advice", str(out)]
+    count: list[list[str]] = []
     if len(files) > 1:
-        table, other = map(shlex.quote, files)
-        earlier = (
-            f" --earlier-key {shlex.quote(str(truth))}" if truth is not None and found.verdict.is_protected else ""
-        )
-        read = "".join(f" {option.words}" for option in read_as)
-        protect, split = (
-            f"habitprint protect {table} --advice {folder} --known {other}{read}{earlier} --out {result}",
-            [],
-        )
+        released, known = files
+        key = [] if truth is None or not is_protected else ["--earlier-key", str(truth)]
+        protect += ["--known", known, *read, *key]
     else:
-        file, table, other = map(shlex.quote, (without_password(files[0]), released, known))
         # How the events are read is in the advice.
-        protect = f"habitprint protect {file} --advice {folder} --out {result}"
-        periods = found.data.events.periods_command if found.data.events else None
-        read, words = "", [file, *(option.words for option in read_as), *([periods] if periods else [])]
-        split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
-    key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{real_path(out).name}-again")
-    own = str(original or "") if found.verdict.is_protected else (files[0] if len(files) > 1 else released)
-    before = f" --original {shlex.quote(own)}" if own else ""
-    asked = "".join(f" {option.words}" for option in given(found.options) if option.name in OF_GOAL)
+        periods = shlex.split((found.data.events.periods_command if found.data.events else None) or "")
+        sides = ["--users", "all", "--released", released, "--known", known]
+        count, read = [["split", without_password(files[0]), *read, *periods, *sides]], []
+    own = str(original or "") if is_protected else released
+    before = ["--original", own] if own else []
+    asked = [word for option in given(found.options) if option.name in OF_GOAL for word in option.arguments]
+    audited = ["audit", safer, known, *read, "--truth", str(key_file(safer)), *before, *asked, "--out", f"{name}-again"]
+    commands = [("Next, protect", [*protect, "--out", safer]), *(("Then, count", each) for each in count)]
     return [
-        protect,
-        *split,
-        f"habitprint audit {result} {other}{read} --truth {key}{before}{asked} --out {again}",
+        Command(aim, shlex.join(["habitprint", *words])) for aim, words in [*commands, ("Then, audit again", audited)]
     ]
 
 
-def _shown(found: Audit, written: list[Path], commands: list[str], *, is_verbose: bool, is_remote: bool) -> list[Block]:
+def _shown(
+    found: hp.Audit, files: list[Path], commands: list[Command], *, is_verbose: bool, is_remote: bool
+) -> list[Block]:
     """Return the output for people: result, recommendation, cautions, one table, files written, next commands."""
-    gate = [Text(f"Gate: {about_gate(found)}")] if about_gate(found) else []
+    notes = ", ".join(f"[{each.code}] {each.count:,}" for each in found.data.findings if not each.is_grave)
+    in_short = [Text(f"Notes about the data: {notes}. The report explains them.")] if notes else []
     whole = f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}."
-    bring = [Text(whole)] if commands and is_remote else []
-    names = ", ".join(file.name for file in written)
+    names = ", ".join(file.name for file in files)
+    gate = about_gate(found)
     return [
         *first_screen(found),
-        *([] if is_verbose else _notes(found)),
+        *([] if is_verbose else in_short),
         BLANK,
         *(_details(found) if is_verbose else []),
         short_table(found.protections),
         *([BLANK, *best_table(found.protections), BLANK, _attacks(found)] if is_verbose else []),
         BLANK,
-        *bring,
-        *(Command(aim, command) for aim, command in zip(NEXT, commands, strict=False)),
-        Command("Written to", f"{written[0].parent}: {names}. {USERS} names people: internal use only."),
-        *gate,
+        *([Text(whole)] if commands and is_remote else []),
+        *commands,
+        Command("Written to", f"{files[0].parent}: {names}. {USERS} names people: internal use only."),
+        *([Text(f"Gate: {gate}")] if gate else []),
     ]
 
 
-def _notes(found: Audit) -> list[Block]:
-    """Return the findings that do not change the answer, by code and count; the report explains them."""
-    notes = ", ".join(f"[{each.code}] {each.count:,}" for each in found.data.findings if not each.is_grave)
-    return [Text(f"Notes about the data: {notes}. The report explains them.")] if notes else []
-
-
-def _alternatives(found: Audit) -> list[Block]:
-    said = tuple(
-        f"{headed(alternative.kind)}: {about_alternative(alternative, found)}" for alternative in found.alternatives
-    )
-    return [Heading("What are the alternatives?"), Bullets(said)]
-
-
-def _details(found: Audit) -> list[Block]:
+def _details(found: hp.Audit) -> list[Block]:
     notes = [told(each) for each in found.data.findings]
     more = [about_scope(found.data.scope), *details(found), about_training(found.training)]
-    said = Bullets(tuple(filter(None, [*more, on_all_people(found), among_more(found), *notes])))
-    return [said, BLANK, *([*_alternatives(found), BLANK] if found.alternatives else [])]
+    blocks: list[Block] = [
+        Bullets(tuple(filter(None, [*more, on_all_people(found), among_more(found), *notes]))),
+        BLANK,
+    ]
+    if found.alternatives:
+        said = tuple(f"{headed(each.kind)}: {about_alternative(each, found)}" for each in found.alternatives)
+        blocks += [Heading("What are the alternatives?"), Bullets(said), BLANK]
+    return blocks
 
 
-def _attacks(found: Audit) -> Table:
+def _attacks(found: hp.Audit) -> Table:
     ways = sorted(strongest_of_each(found.attacks), key=lambda attack: -attack.rate.high)
     shown = [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]
     rows = [[each.name, percent(each.rate.value), each.rate.interval_words] for each in shown]
     return table("Strongest attacks", ["Strongest attacks", "Re-identified", "95% interval"], rows)
+
+
+ROWS: dict[str, Callable[[Compared], str]] = {
+    "re-identified": lambda audit: f"{percent(audit.rate.value)} of {comparing.people_of(audit)}",
+    "95% interval": lambda audit: audit.rate.interval_words,
+    "row pointed at": lambda audit: (
+        f"guaranteed: at most {at_most(audit.guaranteed.average)}" if audit.guaranteed.average < 1 else "no guarantee"
+    ),
+    "verdict": comparing.verdict_of,
+    "lost": lambda audit: comparing.lost_by(audit) if audit.losses is None else about_costs(audit.losses),
+    "recommended": comparing.advice_of,
+    "its cost": lambda audit: "nothing" if audit.advised is None else about_costs(audit.advised.losses),
+}
+
+
+def compare(
+    audits: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders that habitprint audit wrote, or their report.json: the others are compared with the first.",
+            metavar="AUDIT AUDIT …",
+        ),
+    ],
+    *,
+    out: Annotated[Path | None, flag("Write a page to this .html file.", OUTPUT, metavar="PAGE")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put audits side by side: candidate releases, one before and after protection, or two periods.
+
+    Shows scope, measured share, guarantee, verdict, losses and advice of each,
+    and by how much its measured share differs from that of the first, with the interval of the difference.
+    What else differs between them is said.
+
+    [bold]Examples[/bold]
+
+    habitprint compare audit audit-again
+
+    habitprint compare by-product by-category --out compared.html
+    """
+    if out is not None:
+        check_target(out, overwrite=force)
+        refuse_inputs(out, *(path / FACTS if path.is_dir() else path for path in audits))
+    found = hp.compare([hp.read_audit(path) for path in audits], map(_name, audits))
+    if out is not None:
+        hp.write_comparison(found, out, overwrite=force)
+    if as_json:
+        print_json_text(found.to_text())
+        return
+    notes = [*(f"warning: {each}" for each in comparing.warnings(found))]
+    notes += [f"note: {each}" for each in comparing.how_to_read(found)]
+    Screen().show(
+        [
+            Headline(comparing.which_pass(found)),
+            BLANK,
+            table(
+                "Audits",
+                ["", *(each.name for each in found.audits)],
+                [[name, *map(cell, found.audits)] for name, cell in ROWS.items()],
+            ),
+            BLANK,
+            *(Text(f"{each.name}: {about_scope(each.scope)}") for each in found.audits),
+            BLANK,
+            Bullets(comparing.differences(found)),
+            *map(Text, notes),
+            *written(out),
+        ]
+    )
+
+
+def _name(path: Path) -> str:
+    """Return what an audit is called: its folder, or its file, without where that is."""
+    place = real_path(path)
+    if place.is_dir():
+        return place.name
+    return place.parent.name if place.name == FACTS else place.stem

@@ -1,22 +1,26 @@
-"""``habitprint datasets``: list the data sets, and make synthetic twins."""
+"""``habitprint datasets`` and ``demo``: the data that habitprint knows, synthetic twins, and attacks on them."""
 
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from habitprint.cli.ending import ending_well
+import habitprint as hp
 from habitprint.cli.options import ForceOption, JsonOption
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import Screen, print_json
-from habitprint.datasets import calls_twin, web_twin
+from habitprint.cli.screen import ProgressBar, tell, written
+from habitprint.datasets.twins import CallsTwin
 from habitprint.errors import InputError
+from habitprint.flags import INPUT, OUTPUT, flag
+from habitprint.formatting import percent
 from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, table_output
+from habitprint.matching import Method
+from habitprint.progress import Progress, silent
+from habitprint.weighing import PAPER_WEIGHTS, WeightName
+from habitprint.wording.blocks import Block, Command, Heading, Table, Text, table
 
-Twin = Literal["cdr", "web"]
 LISTED = [
     # name, what, where from
     ("cdr", "synthetic twin of the paper's calls, fitted to its figures", "habitprint datasets make cdr"),
@@ -28,33 +32,24 @@ LISTED = [
     ("town", "a small synthetic town, for trying things out", "hp.datasets.town()"),
     ("illustration", "the paper's first table: four students", "hp.datasets.illustration()"),
 ]
+BAR = 30  # characters for 100%
+METHODS: tuple[Method, ...] = ("joint", "one-by-one")
 
-datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make synthetic twins.")
 
-
-@datasets.command("list")
-@ending_well
 def list_datasets(as_json: JsonOption = False) -> None:
     """List the data that habitprint can read or make."""
-    if as_json:
-        print_json([dict(zip(("name", "what", "how"), row, strict=True)) for row in LISTED])
-        return
-    table = Table("name", "what it is", "how to get it")
-    for row in LISTED:
-        table.add_row(*(Text(text, overflow="fold") for text in row))
-    Screen().print(table)
+    facts = [dict(zip(("name", "what", "how"), row, strict=True)) for row in LISTED]
+    tell(facts, [table("Data", ["name", "what it is", "how to get it"], LISTED)], as_json=as_json)
 
 
-@datasets.command("make")
-@ending_well
 def make(
-    twin: Annotated[Twin, typer.Argument(help="cdr: call records. web: web histories.")],
-    out: Annotated[Path, typer.Option(help="Where the events go: .parquet or .csv.")],
-    users: Annotated[int | None, typer.Option(min=1, help="How many people; default: as many as the paper.")] = None,
+    twin: Annotated[Literal["cdr", "web"], typer.Argument(help="cdr: call records. web: web histories.")],
+    out: Annotated[Path, flag("Where the events go: .parquet or .csv.", OUTPUT)],
+    users: Annotated[int | None, flag("How many people; default: as many as the paper.", least=1)] = None,
     antennas: Annotated[
-        Path | None, typer.Option(help="Where the positions and sub-prefectures of the antennas go (cdr).")
+        Path | None, flag("Where the positions and sub-prefectures of the antennas go (cdr).", OUTPUT)
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed makes other people.")] = 0,
+    seed: Annotated[int, flag("Another seed makes other people.", least=0)] = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,31 +59,125 @@ def make(
 
     habitprint datasets make cdr --users 5000 --out calls.parquet
     """
-    targets = [path for path in (out, antennas) if path is not None]
     if antennas is not None and twin == "web":
         raise InputError("--antennas with web", why="web histories have none", fix="leave it away, or make cdr")
     if antennas is not None and real_path(antennas) == real_path(out):
         raise InputError("--out and --antennas name the same file", why="they are two tables", fix="choose two names")
-    for path in targets:
+    for path in filter(None, (out, antennas)):
         check_writable(path, overwrite=force)
-    with ProgressBar(Screen(stderr=True)) as progress:
+    with ProgressBar() as progress:
         progress("making people", 0, 2)
-        if twin == "cdr":
-            calls = calls_twin(users, seed=seed) if users else calls_twin(seed=seed)
-            tables, source = [calls.events, calls.antennas], calls.source
-        else:
-            visits = web_twin(users, seed=seed) if users else web_twin(seed=seed)
-            tables, source = [visits.events], visits.source
+        make_twin = hp.datasets.calls_twin if twin == "cdr" else hp.datasets.web_twin
+        made = make_twin(seed=seed) if users is None else make_twin(users, seed=seed)
         progress("writing", 1, 2)
-        pairs = zip(tables, targets, strict=False)
-        write_all([table_output(table, path, label=source) for table, path in pairs], overwrite=force)
-    events = tables[0]
-    if as_json:
-        facts = {"source": source, "n_events": events.height, "n_users": events["user"].n_unique(), "out": str(out)}
-        print_json(facts)
-        return
-    screen = Screen()
-    screen.print(f"{source}: {events.height:,} events of {events['user'].n_unique():,} users", markup=False)
-    screen.print(f"written to {' and '.join(map(str, targets[: len(tables)]))}", soft_wrap=True, markup=False)
-    following = f"Next: habitprint split {out} --released week1.parquet --known week2.parquet"
-    screen.print(Text(following, style="dim"), soft_wrap=True)
+        outputs = [table_output(made.events, out, label=made.source)]
+        if antennas is not None and isinstance(made, CallsTwin):
+            outputs.append(table_output(made.antennas, antennas, label=made.source))
+        write_all(outputs, overwrite=force)
+    n_events, n_users = made.events.height, made.events["user"].n_unique()
+    facts = {"source": made.source, "n_events": n_events, "n_users": n_users, "out": out}
+    blocks = [Text(f"{made.source}: {n_events:,} events of {n_users:,} users"), *written(out, antennas)]
+    tell(facts, blocks, as_json=as_json)
+
+
+def demo(
+    users: Annotated[int, flag("Number of made-up customers.", INPUT, least=10)] = 1000,
+    seed: Annotated[int, flag("Seed of every random choice.", INPUT, least=0)] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Re-identify people in built-in data.
+
+    [bold]Example[/bold]
+
+    habitprint demo --users 5000
+
+    Part 1 is the first table of the paper: four students.
+    Part 2 is the synthetic twin of its call records: made-up customers who call as the real ones did.
+    """
+    with ProgressBar() as progress:
+        story = make_story(users, seed, progress)
+    calls = {name: getattr(story.calls, name) for name in ("source", "periods")}
+    attacks = [{"weight": weight, "method": method, **found.to_json()} for weight, method, found in story.attacks]
+    calls |= {"n_users": story.calls.released.n_users, "seed": seed, "attacks": attacks}
+    tell({"illustration": story.students.to_table(), "calls": calls}, story.blocks, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class Story:
+    """The content of the demo: the matching of the four students, and each attack on the calls."""
+
+    students: hp.Matching
+    calls: hp.Split
+    attacks: list[tuple[WeightName, Method, hp.Evaluation]]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Return the story for people.
+
+        Examples
+        --------
+        >>> from habitprint.cli.screen import Screen
+        >>> Screen(width=100).show(make_story(60, seed=0).blocks[:2])
+        1. Four students
+        Their names are hidden. The attacker knows the habits of four people.
+        """
+        released, best = self.calls.released, self.attacks[0][2].accuracy_rate
+        return [
+            Heading("1. Four students"),
+            Text("Their names are hidden. The attacker knows the habits of four people.\n"),
+            _students(self.students),
+            Heading(f"\n2. Calls of {released.n_users:,} customers from {released.n_places:,} antennas"),
+            Text(self.calls.source),
+            Text("One week is released without names. The attacker knows the other week. Share re-identified:\n"),
+            _bars(self.attacks),
+            *([] if best is None else [Text(f"\nJoint matching re-identifies {best.words}.")]),
+            Command("On your own events", "habitprint audit EVENTS --out DIR"),
+        ]
+
+
+def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
+    """Compute the numbers that the demo shows.
+
+    Examples
+    --------
+    >>> len(make_story(60, seed=0).attacks)
+    8
+    """
+    progress("making customers", 0, 1)
+    twin = hp.datasets.calls_twin(n_users, seed=seed)
+    calls = hp.split(hp.events_from_frame(twin.events, source=twin.source), hp.ConsecutiveWeeks("2012-04-09"))
+    attacks: list[tuple[WeightName, Method, hp.Evaluation]] = []
+    for weight, method in product(PAPER_WEIGHTS, METHODS):
+        progress(f"{weight}, {method}", len(attacks), len(PAPER_WEIGHTS) * len(METHODS))
+        matching = hp.match(*calls, weight=weight, method=method, seed=seed)
+        attacks.append((weight, method, hp.evaluate(matching, *calls)))
+    return Story(hp.match(*hp.datasets.illustration()), calls, attacks)
+
+
+def _students(matching: hp.Matching) -> Table:
+    """Return the paper's first table with the last column filled in."""
+    released, known = hp.datasets.illustration()
+    habits = dict(zip(known.users, known.counts.toarray(), strict=True))
+    found = dict(zip(matching.released, matching.known, strict=True))
+    rows = [
+        [user, *(f"{count}%" for count in counts), "→", found[user], " / ".join(map(str, habits[found[user]]))]
+        for user, counts in zip(released.users, released.counts.toarray(), strict=True)
+    ]
+    return table("Four students", ["released", *released.places.to_list(), "", "is", "known for"], rows)
+
+
+def _bars(attacks: list[tuple[WeightName, Method, hp.Evaluation]]) -> Table:
+    found = [(weight, method, rate) for weight, method, each in attacks if (rate := each.accuracy_rate) is not None]
+    rows = [
+        [
+            weight if method == "joint" else "",
+            method,
+            f"{'█' * round(BAR * rate.value):{BAR}}",
+            percent(rate.value),
+            rate.interval_words,
+        ]
+        for weight, method, rate in found
+    ]
+    rows += [["", "by chance", "", percent(rate.by_chance), ""] for _, _, rate in found[:1]]
+    marked = [method == "joint" for _, method, _ in found] + [False] * (len(rows) - len(found))
+    return table("Attacks", ["weight", "method", "re-identified", "", "95% interval"], rows, marked=marked)

@@ -1,44 +1,40 @@
 """``habitprint forecast``: the share of people who would be re-identified in a larger population."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 import typer
-from rich.table import Table
 
+import habitprint as hp
 from habitprint.arguments import is_release
 from habitprint.attacks import Attack, Scenario, run_attack
-from habitprint.auditing.audit import read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
-from habitprint.cli.options import ForceOption, JsonOption, expanded, given, refuse_inputs
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import Screen, plain_table, print_json, print_note
-from habitprint.cli.table_options import AttackOptions
+from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOption, check_outputs, given, refuse
+from habitprint.cli.screen import Note, ProgressBar, tell, written
+from habitprint.cli.tables import AttackOptions
 from habitprint.errors import InputError
-from habitprint.flags import ATTACKER, OUTPUT, Record, flag
-from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
+from habitprint.flags import ATTACKER, INPUT, flag
+from habitprint.forecasting import MOST_PEOPLE
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
 from habitprint.io.files import write_all
-from habitprint.matching.rivals import Impostors, count_impostors
 from habitprint.progress import Progress
+from habitprint.wording.blocks import Cell, Table, Text, table
 from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
 
 NOT_PROTECTED = "among more people, a protection would form other groups and other noise"
 
 
-class ForecastOptions(Record, frozen=True, kw_only=True):
-    """The options of a forecast: method, seed, target."""
+class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
+    """The options of a forecast: those of an attack, and method, seed, target."""
 
     method: Annotated[
         Literal["joint", "one-by-one"],
         flag("Joint matching of all people, or the nearest match of each person alone.", ATTACKER),
     ] = "joint"
-    seed: Annotated[int, flag("Seed of every random choice.", ATTACKER, least=0)] = 0
+    seed: SeedOption = 0
     target: Annotated[
         float | None,
         flag(
@@ -50,27 +46,6 @@ class ForecastOptions(Record, frozen=True, kw_only=True):
     ] = None
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The measurements: at several sizes, or the number of impostors of each person; and the choice of the weight."""
-
-    sizes: tuple[Measured, ...]
-    target: float
-    impostors: Impostors | None = None
-    chosen: str | None = None
-
-    @property
-    def scaling(self) -> Scaling:
-        if self.impostors is None and len(self.sizes) < 2:  # noqa: PLR2004
-            raise InputError(
-                f"too few people to forecast from: {sum(size.n_users for size in self.sizes):,}",
-                why=f"the forecast compares all people with halves of at least {FEWEST_USERS}",
-                fix=f"test at least {2 * FEWEST_USERS} people, better hundreds",
-            )
-        return Scaling.of(self.sizes if self.impostors is None else self.impostors)
-
-
-@expanded
 def forecast(
     files: Annotated[
         list[Path],
@@ -80,15 +55,11 @@ def forecast(
         ),
     ],
     population: Annotated[
-        int, typer.Option(min=1, max=MOST_PEOPLE, help="Number of people in the larger population.", metavar="N")
+        int, flag("Number of people in the larger population.", INPUT, least=1, most=MOST_PEOPLE, metavar="N")
     ],
     spec: TableSpec,
-    tables: AttackOptions,
-    how: ForecastOptions,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="File for a chart: .svg, .png, .html, or .json for Vega-Lite.", rich_help_panel=OUTPUT),
-    ] = None,
+    options: ForecastOptions,
+    plot: PlotOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -107,66 +78,63 @@ def forecast(
     The forecast also says how many people a release must have to meet a target.
     From the folder of an audit, it extrapolates the measured curve; no attack runs again.
     """
-    if plot is not None:
-        from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
-
-        check_chart_target(plot, overwrite=force)
-        refuse_inputs(plot, *files, tables.truth)
-    notes = Screen(stderr=True)
-    with ProgressBar(notes) as progress:
+    check_outputs(*files, options.truth, force=force, chart=plot)
+    target = DEFAULT_TARGET if options.target is None else options.target
+    measured: Sequence[hp.Measured] | hp.Impostors
+    chosen: str | None = None
+    with ProgressBar() as progress:
         if len(files) == 1:
-            source = _of_audit(files[0], spec, tables, how)
+            audit = _read_audit(files[0], spec, options)
+            target = audit.verdict.target if options.target is None else target
+            points = [point for curve in audit.curves if curve.dimension == "users" for point in curve.points]
+            measured = [hp.Measured(point.n_users, point.rate) for point in points]
         else:
-            source = _of_tables(files, spec, tables, how, progress)
+            measured, chosen = _measure(files, spec, options, progress)
+        sizes = [] if isinstance(measured, hp.Impostors) else measured
+        if measured is sizes and len(sizes) < 2:  # noqa: PLR2004
+            raise InputError(
+                f"too few people to forecast from: {sum(size.n_users for size in sizes):,}",
+                why=f"the forecast compares all people with halves of at least {FEWEST_USERS}",
+                fix=f"test at least {2 * FEWEST_USERS} people, better hundreds",
+            )
         progress("forecasting", 0, 1)
-        found = source.scaling.at(population, source.target)
+        found = hp.forecast(measured, population, target=target)
         if plot is not None:
-            from habitprint.plots import chart_output, plot_forecast  # noqa: PLC0415  (the same)
+            from habitprint.plots import chart_output, plot_forecast  # noqa: PLC0415  (takes a second: only if needed)
 
             progress("drawing", 0, 1)
-            write_all([chart_output(plot_forecast(found, source.sizes), plot)], overwrite=force)
-    if source.chosen is not None:
-        print_note(notes, source.chosen)
-    if as_json:
-        facts = {
-            **asdict(found),
-            "words": about_forecast(found),
-            "law_words": about_law(found),
-            "needed_words": None if found.needed is None else about_needed(found.needed),
-            "sizes": [asdict(size) for size in source.sizes],
-            "plot": None if plot is None else str(plot),
-        }
-        print_json(facts)
-        return
-    screen = Screen()
-    screen.print(_as_table(found, source.sizes))
-    for sentence in tell_forecast(found):
-        screen.print(sentence, soft_wrap=True)
-    if plot is not None:
-        screen.print(f"written to {plot}", soft_wrap=True)
+            write_all([chart_output(plot_forecast(found, sizes), plot)], overwrite=force)
+    facts = {
+        **vars(found),
+        "words": about_forecast(found),
+        "law_words": about_law(found),
+        "needed_words": None if found.needed is None else about_needed(found.needed),
+        "sizes": sizes,
+        "plot": plot,
+    }
+    blocks = [_curve(found, sizes), *map(Text, tell_forecast(found)), *written(plot)]
+    tell(facts, blocks, [] if chosen is None else [Note(chosen)], as_json=as_json)
 
 
-def _of_audit(file: Path, spec: TableSpec, tables: AttackOptions, how: ForecastOptions) -> _Source:
-    others = msgspec.structs.replace(how, target=None, seed=0)
-    for option in (*given(spec), *given(tables), *given(others)):
-        raise InputError(
-            f"{option.words} does not go with an audit ({file})",
-            why="the audit has read its tables and has run its attacks",
-            fix=f"leave out {option.name}, or give two tables",
-        )
-    audit = read_audit(file)
+def _read_audit(file: Path, spec: TableSpec, options: ForecastOptions) -> hp.Audit:
+    refuse(
+        [option for option in given(spec, options) if option.name not in ("--target", "--seed")],
+        None,
+        f"an audit ({file})",
+        why="the audit has read its tables and has run its attacks",
+    )
+    audit = hp.read_audit(file)
     if audit.verdict.is_protected:
         raise InputError(
             f"{file} is the audit of a protected table", why=NOT_PROTECTED, fix="forecast the audit of its original"
         )
-    points = [point for curve in audit.curves if curve.dimension == "users" for point in curve.points]
-    sizes = tuple(Measured(point.n_users, point.rate) for point in points)
-    return _Source(sizes, audit.verdict.target if how.target is None else how.target)
+    return audit
 
 
-def _of_tables(
-    files: Sequence[Path], spec: TableSpec, tables: AttackOptions, how: ForecastOptions, progress: Progress
-) -> _Source:
+def _measure(
+    files: Sequence[Path], spec: TableSpec, options: ForecastOptions, progress: Progress
+) -> tuple[list[hp.Measured] | hp.Impostors, str | None]:
+    """Attack groups of people of several sizes, or count the impostors of each person; with the choice of weight."""
     if len(files) != 2:  # noqa: PLR2004
         raise InputError(
             f"{len(files)} files",
@@ -174,31 +142,28 @@ def _of_tables(
             fix="habitprint forecast RELEASED KNOWN --population N",
         )
     released, known = files
-    found = tables.with_truth().read(released, known, spec, progress)
+    found = options.read(released, known, spec, progress, needs_truth=True)
     if found.release.steps or is_release(released):
         raise InputError(f"{released} is a protected table", why=NOT_PROTECTED, fix="forecast its original")
-    chosen = tables.choose(
-        how.method, "released-to-known", released=released, spec=spec, seed=how.seed, progress=progress
-    )
-    target = DEFAULT_TARGET if how.target is None else how.target
-    if how.method == "one-by-one":
-        impostors = count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
-        return _Source((), target, impostors, chosen.words)
+    chosen = options.choose(options.method, released=released, spec=spec, seed=options.seed, progress=progress)
+    if options.method == "one-by-one":
+        impostors = hp.count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
+        return impostors, chosen.words
     both = Scenario(found.released, found.known, found.truth)
     both.require_people()
-    curve = users_curve(run_attack(both, Attack(chosen.weight), seed=how.seed, progress=progress), progress)
-    sizes = tuple(Measured(point.n_users, point.rate) for point in curve.points)
-    return _Source(sizes, target, chosen=chosen.words)
+    curve = users_curve(run_attack(both, Attack(chosen.weight), seed=options.seed, progress=progress), progress)
+    return [hp.Measured(point.n_users, point.rate) for point in curve.points], chosen.words
 
 
-def _as_table(found: Forecast, sizes: Sequence[Measured]) -> Table:
+def _curve(found: hp.Forecast, sizes: Sequence[hp.Measured]) -> Table:
+    """Return the measured sizes, and four sizes up to the population, as a table."""
     rows = [
-        [f"{size.n_users:,}", percent(size.rate.value), size.rate.interval_words, "measured"]
-        for size in sizes or (Measured(found.n_measured, found.measured),)
+        (size.n_users, size.rate.value, size.rate.interval_words, "measured")
+        for size in sizes or (hp.Measured(found.n_measured, found.measured),)
     ]
     ahead = [point for point in found.fan if point.n > found.n_measured]
     for at in sorted({round((len(ahead) - 1) * part / 3) for part in range(4)} if ahead else ()):
         point = ahead[at]
-        ends = f"{percent(point.low)} to {at_most(point.high)}"
-        rows.append([f"{point.n:,}", percent(point.share), ends, "forecast"])
-    return plain_table([">people", ">re-identified", "95% interval", ""], rows)
+        rows.append((point.n, point.share, f"{percent(point.low)} to {at_most(point.high)}", "forecast"))
+    cells = [[Cell(f"{n:,}", n), Cell(percent(share), share), Cell(ends), Cell(how)] for n, share, ends, how in rows]
+    return table("Forecast", ["people", "re-identified", "95% interval", ""], cells)

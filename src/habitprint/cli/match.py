@@ -1,48 +1,67 @@
-"""``habitprint match``: the pairs of users with the smallest total weight."""
+"""``habitprint match``, ``path`` and ``train``: matchings of the users of two tables, and the weight for them."""
 
 import warnings
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
+import habitprint as hp
 from habitprint.arguments import refuse_release
-from habitprint.cli.backend import OF_FILES, BackendOptions, refuse_on_spark
-from habitprint.cli.options import ForceOption, JsonOption, expanded, given, refuse_inputs
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import (
-    FIRST,
-    Screen,
-    describe_first_pairs,
-    describe_matching,
-    describe_pairs,
-    describe_remote_matching,
-    matching_facts,
-    print_json,
-    print_note,
+from habitprint.cli.options import (
+    OF_FILES,
+    BackendOptions,
+    ForceOption,
+    JsonOption,
+    PlotOption,
+    SeedOption,
+    check_outputs,
+    given,
+    refuse_inputs,
+    refuse_on_spark,
 )
-from habitprint.cli.table_options import AttackOptions, Tables, require_common
-from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import Evaluation, evaluate
-from habitprint.flags import OUTPUT
-from habitprint.formatting import counted
-from habitprint.histograms import TableSpec
-from habitprint.io.tables import check_writable, read_table, write_table
-from habitprint.matching import Matching, MatchOptions
-from habitprint.matching import match as match_tables
+from habitprint.cli.screen import Note, ProgressBar, tell, written
+from habitprint.cli.tables import (
+    AttackOptions,
+    ChosenWeight,
+    KnownFile,
+    ReleasedFile,
+    TableOptions,
+    Tables,
+    require_common,
+)
+from habitprint.evaluation import pair_chances
+from habitprint.flags import OUTPUT, flag
+from habitprint.formatting import counted, number, percent
+from habitprint.histograms import TableSpec, n_shared_places
+from habitprint.io.files import check_target, write_all
+from habitprint.io.tables import read_table, table_output, write_table
 from habitprint.matching.match import NO_SHARED_PLACE
+from habitprint.matching.options import SolverOptions
 from habitprint.progress import Progress
-from habitprint.training import Training
-from habitprint.truth import SAME_ID
+from habitprint.training.calibration import confident_rates
+from habitprint.truth import common_users
+from habitprint.wording.blocks import Block, Cell, Command, Heading, Table, Terms, Text, table, terms
+from habitprint.wording.risk import about_evidence, about_guesses, about_proof, chosen_in_training
 
-PROBABILITY = "probability"  # column of the probability that a pair is right
+if TYPE_CHECKING:
+    from habitprint.backends.spark import Spark, SparkMatching
+
+FIRST = 10  # pairs shown
+N_SIZES = 10  # of a path on the screen, and sizes whose pairs are counted: each is matched anew
+N_ATTACKS = 8  # of a training on the screen
+# What is told of a matching besides its weight.
+FACTS = (
+    *("method", "epsilon", "seed", "size", "n_guesses"),
+    *("total_weight", "total_gain", "bound", "gap", "is_exact"),
+)
+OF_RATES = ("precision", "95% interval", "by chance")
+NO_TRUTH = "No accuracy: give the true pairs with --truth."
 
 
-@expanded
 def match(
     released: Annotated[
         str,
@@ -56,15 +75,10 @@ def match(
     ],
     spec: TableSpec,
     tables: AttackOptions,
-    how: MatchOptions,
+    how: hp.MatchOptions,
     where: BackendOptions,
     out: Annotated[
-        str | None,
-        typer.Option(
-            help="File for all pairs, .csv or .parquet; with Spark, a folder.",
-            metavar="PATH",
-            rich_help_panel=OUTPUT,
-        ),
+        str | None, flag("File for all pairs, .csv or .parquet; with Spark, a folder.", OUTPUT, metavar="PATH")
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -88,112 +102,110 @@ def match(
     With training, each pair has a probability of being right.
     If [bold]habitprint protect[/bold] wrote RELEASED, KNOWN is transformed in the same way.
     """
+    files = (released, known)
     if where.is_spark:
-        _match_on_spark((released, known), spec, tables, how, where, out, force=force, as_json=as_json)
-        return
-    notes = Screen(stderr=True)
-    released_file, known_file = Path(released), Path(known)
-    if out is not None:
-        check_writable(out, overwrite=force)
-        refuse_inputs(Path(out), released_file, known_file, tables.truth)
-    with ProgressBar(notes) as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoSharedPlaceWarning)  # it is one of the notes below
-        found = tables.read(released_file, known_file, spec, progress)
-        chosen = tables.choose(
-            how.method, how.direction, released=released_file, spec=spec, seed=how.seed, progress=progress
-        )
-        matching = match_tables(found.released, found.known, options=how, weight=chosen.weight, progress=progress)
-        result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
-        pairs = _with_probabilities(matching, found, how, chosen.training, progress)
-        if out is not None:
-            progress("writing", 0, 1)
-            write_table(pairs, out, overwrite=force, is_private=True)  # it identifies people
-    found.print_notes(notes, chosen, result)
-    if PROBABILITY in pairs.columns:
-        print_note(notes, "Each probability assumes that all users of the smaller table are also in the other table.")
-    if as_json:
-        facts = {
-            **found.to_json(),
-            **matching_facts(matching),
-            "direction": matching.direction if matching.method == "one-by-one" else None,
-            "evaluation": None if result is None else result.to_json(),
-            "out": out,
-            "pairs": pairs.to_dicts() if out is None else None,
-            "chosen": chosen.words,
-        }
-        print_json(facts)
-        return
-    _tell(describe_matching(matching, found.released, found.known, result), result)
-    if out is None:
-        Screen().print()
-        Screen().print(describe_pairs(matching))
+        _refuse_on_spark(files, spec, tables, how)
     else:
-        Screen().print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True)
+        check_outputs(*files, tables.truth, force=force, table=out)
+    with ProgressBar() as progress, warnings.catch_warnings(), where.opened(progress) as spark:
+        warnings.simplefilter("ignore", hp.NoSharedPlaceWarning)  # it is one of the notes
+        warnings.simplefilter("ignore", hp.NoCommonUserWarning)  # it is an error here
+        if spark is None:
+            found = _match_here(files, spec, tables, how, progress)
+            if out is not None:
+                progress("writing", 0, 1)
+                write_table(found.pairs, out, overwrite=force, is_private=True)  # it identifies people
+        else:
+            found = _match_on_spark(files, spec, tables, how, spark, out, force, progress)
+    matching, result = found.matching, found.result
+    facts = found.facts | {name: getattr(matching, name) for name in FACTS}
+    facts |= {
+        "weight": matching.weight.name,
+        "evaluation": None if result is None else result.to_json(),
+        "out": out,
+        "pairs": found.pairs if out is None else None,
+    }
+    blocks: list[Block] = [found.about, *([Text(NO_TRUTH)] if result is None else [])]
+    if out is not None:
+        blocks.append(Command(f"{counted(matching.size, 'pair')} written to", out))
+    else:
+        blocks += [Text(""), *_first_pairs(found.pairs, matching.size)]
+    tell(facts, blocks, found.notes, as_json=as_json)
 
 
-def _tell(described: RenderableType, result: Evaluation | None) -> None:
-    Screen().print(described)
-    if result is None:
-        Screen().print(Text("No accuracy: give the true pairs with --truth.", style="dim"))
+@dataclass(frozen=True)
+class _Found:
+    """A matching here or on a cluster, its success, its pairs (on a cluster the first ones), and what is told of it."""
+
+    matching: "hp.Matching | SparkMatching"
+    result: hp.Evaluation | None
+    pairs: pl.DataFrame
+    about: Terms
+    facts: dict[str, Any]
+    notes: list[Note]
+
+
+def _match_here(
+    files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions, progress: Progress
+) -> _Found:
+    both = tables.read(Path(files[0]), Path(files[1]), spec, progress)
+    chosen = tables.choose(
+        how.method, how.direction, released=Path(files[0]), spec=spec, seed=how.seed, progress=progress
+    )
+    matching = hp.match(both.released, both.known, options=how, weight=chosen.weight, progress=progress)
+    result = None if both.truth is None else hp.evaluate(matching, both.released, both.known, both.truth)
+    pairs, notes = matching.to_table(), both.notes(chosen, result)
+    if chosen.training is not None and how.method == "joint" and how.size is None:  # as in training
+        here = chosen.training.for_tables(both.released, both.known, progress=progress)
+        probabilities = here.probabilities(matching, both.released, both.known)
+        pairs = pairs.with_columns(probability=pl.Series(probabilities))
+        notes.append(Note("Each probability assumes that all users of the smaller table are also in the other table."))
+    facts = {
+        **both.to_json(),
+        "direction": matching.direction if matching.method == "one-by-one" else None,
+        "chosen": chosen.words,
+    }
+    return _Found(matching, result, pairs, describe_matching(matching, both.released, both.known, result), facts, notes)
 
 
 def _match_on_spark(
     files: tuple[str, str],
     spec: TableSpec,
     tables: AttackOptions,
-    how: MatchOptions,
-    where: BackendOptions,
+    how: hp.MatchOptions,
+    spark: "Spark",
     out: str | None,
-    *,
     force: bool,
-    as_json: bool,
-) -> None:
-    _refuse_on_spark(files, spec, tables, how)
-    notes, truth, first = Screen(stderr=True), tables.truth, None
-    with ProgressBar(notes) as progress, warnings.catch_warnings(), where.opened(progress) as spark:
-        from habitprint.backends.spark.session import collect  # noqa: PLC0415 - an extra, and slow to load
-        from habitprint.backends.spark.tables import read_counts, refuse_outputs, write_folders  # noqa: PLC0415
+    progress: Progress,
+) -> _Found:
+    from habitprint.backends.spark.session import collect  # noqa: PLC0415 - an extra, and slow to load
+    from habitprint.backends.spark.tables import read_counts, refuse_outputs, write_folders  # noqa: PLC0415
 
-        assert spark is not None  # noqa: S101  (it was asked for)
-        warnings.simplefilter("ignore", NoSharedPlaceWarning)  # it is one of the notes below
-        warnings.simplefilter("ignore", NoCommonUserWarning)
-        if out is not None:
-            refuse_outputs(spark.session, [out], files, overwrite=force)
-        released, known = (read_counts(spark.session, name, spec.columns, progress) for name in files)
-        named = truth if truth in (None, SAME_ID) else read_table(str(truth))
-        chosen = tables.choose(how.method, how.direction, released=Path(files[0]), seed=how.seed, progress=progress)
-        matching = match_tables(released, known, backend=spark, options=how, weight=chosen.weight, progress=progress)
-        result = None if named is None else matching.evaluate(named, progress)
-        if result is not None:
-            require_common(result.n_common, "equal ids" if truth == SAME_ID else f"{truth}")
-        if out is None:
-            first = collect(matching.pairs.orderBy("weight", "released").limit(FIRST), "pairs", progress)
-        else:
-            write_folders([(matching.pairs, out)], overwrite=force, progress=progress)
-    if matching.n_guesses == matching.size:
-        print_note(notes, NO_SHARED_PLACE)
-    if as_json:
-        facts = {
-            "released": {"n_users": matching.n_released},
-            "known": {"n_users": matching.n_known},
-            **matching_facts(matching),
-            "rounds": [asdict(one) for one in matching.rounds],
-            "evaluation": None if result is None else result.to_json(),
-            "out": out,
-        }
-        print_json(facts)
-        return
-    _tell(describe_remote_matching(matching, result), result)
-    if first is not None:
-        Screen().print()
-        Screen().print(describe_first_pairs(first, matching.size, "pairs"))
-    else:
-        Screen().print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True)
+    if out is not None:
+        refuse_outputs(spark.session, [out], files, overwrite=force)
+    released, known = (read_counts(spark.session, name, spec.columns, progress) for name in files)
+    truth = tables.truth if tables.truth_file is None else read_table(tables.truth_file)
+    chosen = tables.choose(how.method, how.direction, released=Path(files[0]), seed=how.seed, progress=progress)
+    matching = hp.match(released, known, backend=spark, options=how, weight=chosen.weight, progress=progress)
+    result = None if truth is None else matching.evaluate(truth, progress)
+    if result is not None:
+        require_common(result.n_common, str(tables.truth))
+    if out is not None:
+        write_folders([(matching.pairs, out)], overwrite=force, progress=progress)
+    first = collect(matching.pairs.orderBy("weight", "released").limit(FIRST), "pairs", progress)
+    sizes = matching.n_released, matching.n_known
+    facts = {"released": {"n_users": sizes[0]}, "known": {"n_users": sizes[1]}, "rounds": matching.rounds}
+    times, n_added = counted(len(matching.rounds), "time"), sum(one.n_added for one in matching.rounds)
+    moved = f"{sum(one.n_bytes for one in matching.rounds) / 1e6:,.1f} MB moved"
+    looked = ("on the cluster", f"all pairs looked at {times}, {n_added:,} brought here, {moved}")
+    about = _about_matching(matching, [counted(n, "user") for n in sizes], matching.method, result, looked)
+    notes = [Note(NO_SHARED_PLACE)] if matching.n_guesses == matching.size else []
+    return _Found(matching, result, first, about, facts, notes)
 
 
-def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: MatchOptions) -> None:
+def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions) -> None:
     """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
-    options = [*given(spec), *given(tables), *given(how)]
+    options = given(spec, tables, how)
     refuse_on_spark(options, OF_FILES, "give Parquet tables with a row for each user and place")
     refuse_on_spark(options, ["--method one-by-one"], "leave it out, or match a sample on one machine")
     fix = "habitprint train A B --out weight.json, on tables of a sample; then --weight weight.json"
@@ -202,17 +214,244 @@ def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOpti
         refuse_release(file)
 
 
-def _with_probabilities(
-    matching: Matching,
-    tables: Tables,
-    how: MatchOptions,
-    training: Training | None,
-    progress: Progress,
-) -> pl.DataFrame:
-    """Return the pairs; with their probabilities if they were matched as in training."""
-    pairs = matching.to_table()
-    if training is None or how.method != "joint" or how.size is not None:
-        return pairs
-    here = training.for_tables(tables.released, tables.known, progress=progress)
-    said = here.probabilities(matching, tables.released, tables.known)
-    return pairs.with_columns(pl.Series(PROBABILITY, said))
+def _first_pairs(pairs: pl.DataFrame, size: int) -> list[Block]:
+    """Return the pairs with the smallest weights, and say how many more there are."""
+    rows = [
+        [str(pair["released"]), str(pair["known"]), "guess" if pair["is_guess"] else f"{pair['weight']:.4f}"]
+        for pair in pairs.sort("weight", "released", maintain_order=True).head(FIRST).iter_rows(named=True)
+    ]
+    title, more = "The smallest weights", size - len(rows)
+    left = [Text(f"… and {more:,} more; --out writes them all")] if more > 0 else []
+    return [Heading(title), table(title, ["released", "known", "weight"], rows), *left]
+
+
+def describe_matching(
+    matching: hp.Matching, released: hp.Histograms, known: hp.Histograms, result: hp.Evaluation | None = None
+) -> Terms:
+    """Return what was matched, how, what is proven about it, and how many users it identifies.
+
+    Examples
+    --------
+    >>> released, known = hp.datasets.illustration()
+    >>> [term.name for term in describe_matching(hp.match(released, known), released, known).items]
+    ['released', 'known', 'pairs', 'total weight', 'proof']
+    """
+    ours, theirs = (f"{counted(side.n_users, 'user')}, {counted(side.n_places, 'place')}" for side in (released, known))
+    how = f"{matching.method}, {matching.direction}" if matching.gap is None else matching.method
+    shared = f"{n_shared_places(released, known):,} of them known"
+    return _about_matching(matching, [f"{ours}, {shared}", theirs], how, result)
+
+
+def _about_matching(
+    matching: "hp.Matching | SparkMatching",
+    sizes: Sequence[str],
+    how: str,
+    result: hp.Evaluation | None,
+    *more: tuple[str, str],
+) -> Terms:
+    success: list[tuple[str, str]] = []
+    if result is not None:
+        names = ("accuracy", "precision", "cluster accuracy")
+        rates = (result.accuracy_rate, result.precision_rate, result.cluster_rate)
+        success = [
+            ("identified", f"{number(result.expected_correct)} of {counted(result.n_common, 'common user')}"),
+            *((name, "not defined" if rate is None else rate.words) for name, rate in zip(names, rates, strict=True)),
+        ]
+    return terms(
+        ("released", sizes[0]),
+        ("known", sizes[1]),
+        ("pairs", f"{matching.size:,}{about_guesses(matching.n_guesses)}"),
+        ("total weight", f"{matching.total_weight:.10g}  ({matching.weight.name}, {how}, seed {matching.seed})"),
+        ("proof", about_proof(matching.gap, matching.bound, matching.size)),
+        *more,
+        *success,
+    )
+
+
+def path(
+    released_file: ReleasedFile,
+    known_file: KnownFile,
+    spec: TableSpec,
+    tables: AttackOptions,
+    solver: SolverOptions,
+    out: Annotated[Path | None, flag("File for size, weight, gain and price: .csv or .parquet.", OUTPUT)] = None,
+    plot: PlotOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute the total weight of the best matching of every size.
+
+    [bold]Examples[/bold]
+
+    habitprint path week1.csv week2.csv --out path.csv
+
+    habitprint path week1.csv week2.csv --truth same-id --plot path.svg
+
+    habitprint path week3.csv week4.csv --truth same-id --weight auto --train week1.csv week2.csv
+
+    One run computes all sizes, and shows what each further pair adds.
+    A large gain means that two users are similar, not that they are the same person.
+    With --truth, correct pairs are counted for ten sizes.
+    With --truth and training, the most confident pairs are counted too.
+    If [bold]habitprint protect[/bold] wrote RELEASED, KNOWN is transformed in the same way.
+    """
+    check_outputs(released_file, known_file, tables.truth, force=force, table=out, chart=plot)
+    with ProgressBar() as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", hp.NoSharedPlaceWarning)  # it is one of the notes below
+        found = tables.read(released_file, known_file, spec, progress)
+        chosen = tables.choose(released=released_file, spec=spec, seed=solver.seed, progress=progress)
+        every_size = hp.matching_path(
+            found.released,
+            found.known,
+            weight=chosen.weight,
+            seed=solver.seed,
+            max_memory=solver.max_memory,
+            progress=progress,
+        )
+        results = _count_correct(every_size, found, progress)
+        most_confident = _count_confident(every_size, found, chosen, progress)
+        outputs = [] if out is None else [table_output(every_size.to_table(), out)]
+        if plot is not None:
+            from habitprint.plots import chart_output, plot_path  # noqa: PLC0415  (takes a second: only if needed)
+
+            progress("drawing", 0, 1)
+            outputs.append(chart_output(plot_path(every_size, results, most_confident), plot))
+        if outputs:
+            progress("writing", 0, 1)
+            write_all(outputs, overwrite=force)
+    facts = {
+        **found.to_json(),
+        "weight": every_size.weight.name,
+        "seed": every_size.seed,
+        "evaluations": [result.to_json() for result in results] or None,
+        "most_confident": most_confident or None,
+        "out": out,
+        "plot": plot,
+        "path": every_size.to_table().to_dict(as_series=False) if out is None else None,
+    }
+    blocks = [*_about_path(every_size, results, most_confident), *written(out, plot)]
+    tell(facts, blocks, found.notes(chosen, next(iter(results), None)), as_json=as_json)
+
+
+def _about_path(
+    every_size: hp.MatchingPath, results: Sequence[hp.Evaluation], most_confident: Sequence[hp.Rate]
+) -> list[Block]:
+    rates = {result.size: _cells(result.precision_rate) for result in results}
+    rows = []
+    for size in _shown_sizes(every_size):
+        weight, price = every_size.total_weight[size - 1], every_size.price[size - 1]
+        gain = f"{price:.4f} of {every_size.highest_gain:.4f}"
+        rows.append([Cell(f"{size:,}", size), Cell(f"{weight:.6g}", weight), Cell(gain, price), *rates.get(size, ())])
+    heads = ["pairs", "total weight", "gain of the last pair", *(OF_RATES if results else ())]
+    blocks: list[Block] = [table("Best matchings", heads, rows)]
+    if most_confident:
+        title = "The most confident pairs, by training"
+        rows = [[Cell(f"{rate.n:,}", rate.n), *_cells(rate)] for rate in most_confident]
+        blocks += [Text(""), Heading(title), table(title, ["pairs", *OF_RATES], rows)]
+    return blocks if results else [*blocks, Text("No precision: give the true pairs with --truth.")]
+
+
+def _cells(rate: hp.Rate | None) -> list[Cell]:
+    words = ("not defined", "", "")
+    if rate is not None:
+        words = percent(rate.value), rate.interval_words, percent(rate.by_chance)
+    return list(map(Cell, words))
+
+
+def _shown_sizes(every_size: hp.MatchingPath) -> list[int]:
+    largest = len(every_size.sizes)
+    return sorted({max(1, largest * part // N_SIZES) for part in range(1, N_SIZES + 1)})
+
+
+def _count_correct(every_size: hp.MatchingPath, tables: Tables, progress: Progress) -> list[hp.Evaluation]:
+    """Return how many of the best pairs are correct, for each of the sizes shown; nothing if the truth is not known."""
+    sizes = [] if tables.truth is None else _shown_sizes(every_size)
+    results = []
+    for done, size in enumerate(sizes):
+        progress("counting correct pairs", done, len(sizes))
+        results.append(hp.evaluate(every_size.matching(size), every_size.released, every_size.known, tables.truth))
+    return results
+
+
+def _count_confident(
+    every_size: hp.MatchingPath, tables: Tables, chosen: ChosenWeight, progress: Progress
+) -> tuple[hp.Rate, ...]:
+    """Return how many of the most confident pairs are correct; nothing without training or truth."""
+    if chosen.training is None or tables.truth is None:
+        return ()
+    released, known = every_size.released, every_size.known
+    largest = every_size.matching(len(every_size.sizes), progress)
+    common = common_users(tables.truth, released.users, known.users)
+    return confident_rates(
+        chosen.training.for_tables(released, known, progress=progress).probabilities(largest, released, known),
+        pair_chances(largest, released, known, common),
+        _shown_sizes(every_size),
+        by_chance=common.n / (released.n_users * known.n_users),
+    )
+
+
+def train(
+    released_file: Annotated[
+        Path, typer.Argument(help="Earlier table of counts of people whom the attacker knows.", metavar="A")
+    ],
+    known_file: Annotated[Path, typer.Argument(help="Table of the same people in another period.", metavar="B")],
+    spec: TableSpec,
+    tables: TableOptions,
+    seed: SeedOption = 0,
+    out: Annotated[Path | None, flag("File for the best weight: .json.", OUTPUT)] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the attack on two tables whose true pairs are known.
+
+    [bold]Examples[/bold]
+
+    habitprint train april.parquet may.parquet --out weight.json
+
+    habitprint match june.parquet july.parquet --weight weight.json
+
+    An attacker needs no secret for this: they cut their own data in two halves in time.
+    habitprint tries all weights, and one that it trains on these people.
+    Use the best weight on a release with [bold]--weight FILE[/bold].
+    For a protected release, protect A in the same way (habitprint protect --keep-ids).
+    """
+    if out is not None:
+        check_target(out, overwrite=force)
+        refuse_inputs(out, released_file, known_file, tables.truth)
+    with ProgressBar() as progress:
+        both = tables.read(released_file, known_file, spec, progress, needs_truth=True)
+        found = hp.train(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
+    if out is not None:
+        hp.write_weight(found.weight, out, overwrite=force)
+    words, evidence = chosen_in_training(found), about_evidence(found.trained.by_kind)
+    facts = {
+        "best": found.best.outcome.name,
+        "words": words,
+        "trained": evidence,
+        "n_people": found.trained.n_people,
+        "seed": found.seed,
+        "attacks": [
+            {name: getattr(each.outcome, name) for name in ("name", "weight", "method", "direction")}
+            | {"identified": each.rate.value, "interval": each.rate.interval}
+            for each in found.attacks
+        ],
+        "out": out,
+    }
+    use = [] if out is None else [Command(f"{found.weight.name} written to {out}. Use it with", f"--weight {out}")]
+    blocks = [_about_attacks(found), Text(words), Text(f"Evidence that the trained weight counts: {evidence}"), *use]
+    tell(facts, blocks, both.notes(), as_json=as_json)
+
+
+def _about_attacks(found: hp.Training) -> Table:
+    """Return the strongest attacks of a training, that of the paper, and the one that was chosen."""
+    ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
+    rows = [
+        [
+            Cell(each.outcome.name),
+            Cell(percent(each.rate.value), each.rate.value),
+            Cell(each.rate.interval_words),
+            Cell("best" if each is found.best else ""),
+        ]
+        for each in dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
+    ]
+    return table("Attacks in training", ["attack", "re-identified", "95% interval", ""], rows)

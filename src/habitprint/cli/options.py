@@ -1,30 +1,42 @@
-"""How records of options become options of a command, and the options that most commands have."""
+"""From records of options to the options of a command, the options that many commands have, and refusals of options."""
 
 import functools
 import inspect
 import shlex
-from collections.abc import Callable
-from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
 import typer
-from typer.models import OptionInfo
 
 from habitprint.errors import InputError
-from habitprint.flags import OUTPUT, Record
+from habitprint.flags import ATTACKER, CLUSTER, OUTPUT, Record, flag
 from habitprint.io.dialects import Format
+from habitprint.io.tables import check_writable
+from habitprint.progress import Progress
 
-NONE: frozenset[str] = frozenset()
+if TYPE_CHECKING:
+    from habitprint.backends.spark import Spark
 
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=OUTPUT)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)]
+ForceOption = Annotated[bool, flag("Overwrite existing files.", OUTPUT)]
+JsonOption = Annotated[bool, flag("Print one JSON object.", OUTPUT, names=("--json",))]
+SeedOption = Annotated[int, flag("Seed of every random choice.", ATTACKER, least=0)]
+OtherReleases = Annotated[
+    tuple[Path, ...],
+    flag("Another release of the same people that the attacker has too. May be repeated.", ATTACKER, metavar="RELEASE"),
+]
+PlotOption = Annotated[Path | None, flag("File for a chart: .svg, .png, .html, or .json for Vega-Lite.", OUTPUT)]
+
+# Options of files on this machine: tables on Spark are Parquet.
+OF_FILES = ("--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates")
+# Options about events that need all rows at once.
+OF_ALL_ROWS = ("--stays", "--sheet", "--sql", "--shared")
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """An option whose value is not its default.
 
     Examples
@@ -37,48 +49,95 @@ class Given:
     value: object
 
     @property
+    def arguments(self) -> list[str]:
+        """Return the option as a program takes it."""
+        if isinstance(self.value, bool):
+            return [self.name]
+        if isinstance(self.value, tuple):  # one option with several values
+            return [self.name, *map(str, self.value)]
+        if isinstance(self.value, float):
+            return [self.name, str(self.value).removesuffix(".0")]
+        values = self.value if isinstance(self.value, list) else [self.value]
+        return [word for value in values for word in (self.name, str(value))]
+
+    @property
     def words(self) -> str:
         """Return the option as it is written in a shell."""
-        if isinstance(self.value, bool):
-            return self.name
-        if isinstance(self.value, tuple):  # one option with several values
-            return " ".join([self.name, *(shlex.quote(_text(value)) for value in self.value)])
-        values = self.value if isinstance(self.value, list) else [self.value]
-        return " ".join(f"{self.name} {shlex.quote(_text(value))}" for value in values)
-
-
-def _text(value: object) -> str:
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+        return shlex.join(self.arguments)
 
 
 @dataclass(frozen=True)
-class Options:
-    """Base of records of options: each field is an option of a command, annotated for typer, with its default.
+class _Option:
+    """One option: a field of a record, or a parameter of a command."""
 
-    Examples
-    --------
-    >>> @dataclass(frozen=True)
-    ... class Columns(Options, panel="Input"):
-    ...     user: Annotated[str, typer.Option("--user")] = "user"
-    ...     time_zone: Annotated[str, typer.Option(help="Where days begin.")] = "UTC"
-    >>> Columns(time_zone="Europe/Zurich").given
-    [Given(name='--time-zone', value='Europe/Zurich')]
-    """
-
-    def __init_subclass__(cls, panel: str) -> None:
-        """Put the options of a record into a group of the help, except for those that name another."""
-        for kind in get_type_hints(cls, include_extras=True).values():
-            option = _option(kind)
-            option.rich_help_panel = option.rich_help_panel or panel
+    name: str
+    kind: Any
+    default: object
+    text: str | None
+    told: dict[str, Any]
 
     @property
-    def given(self) -> list[Given]:
-        """Return the options that are not at their defaults, in the order of the fields."""
-        return given(self)
+    def names(self) -> tuple[str, ...]:
+        return self.told["names"] or (f"--{self.name.replace('_', '-')}",)
+
+    @property
+    def is_many(self) -> bool:
+        return get_origin(self.kind) is tuple
+
+    def named(self, value: object) -> str:
+        """Return the name that says this value."""
+        name, _, opposite = self.names[0].partition("/")
+        return opposite if value is False and opposite else name
+
+    def read(self, value: Any) -> object:
+        """Return the value from what the command line gave."""
+        if self.told["read"] is not None:
+            return self.default if value is None else self.told["read"](value, self.named(value))
+        return tuple(value or ()) if self.is_many else value
+
+    def shown(self, value: Any) -> object:
+        """Return the value as the command line takes it."""
+        if self.told["read"] is not None and not isinstance(value, (str, float)):
+            return ",".join(value)
+        return list(value) if self.is_many else value
+
+    def parameter(self, taken: Collection[str] = ()) -> inspect.Parameter:
+        """Return what typer is told: text for a value that is read, a list for several; not under names in use."""
+        shown, default = self.kind, self.default
+        if self.told["read"] or self.is_many:
+            each = Path if get_args(self.kind)[:1] == (Path,) else str
+            shown, default = list[each] | None if self.is_many else str | None, None  # type: ignore[valid-type]
+        option = typer.Option(
+            *(name for name in self.names if name not in taken),
+            help=self.text,
+            **self.told["shown"],
+        )
+        return inspect.Parameter(
+            self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shown, option]
+        )
 
 
-def given(record: Options | Record) -> list[Given]:
-    """Return a record as flags: the fields that are not at their defaults, in their order.
+def _option(name: str, annotation: object, default: object) -> _Option | None:
+    """Return the option that an annotation describes by its `flag`; None if it has none."""
+    kind, *told = get_args(annotation) or (annotation,)
+    flags = [one for one in told if isinstance(one, msgspec.Meta)]
+    if not flags:
+        return None
+    is_asked_for = default is msgspec.NODEFAULT
+    return _Option(
+        name, kind, inspect.Parameter.empty if is_asked_for else default, flags[0].description, flags[0].extra or {}
+    )
+
+
+def _options(record: type[Record]) -> list[_Option]:
+    """Return the options of a record; the format of a file, which is found as a rule, stands after its columns."""
+    ordered = sorted(msgspec.structs.fields(record), key=lambda field: field.name in Format.__struct_fields__)
+    found = (_option(field.name, field.type, field.default) for field in ordered)
+    return [option for option in found if option is not None]
+
+
+def given(*records: Record) -> list[Given]:
+    """Return records as flags: the fields that are not at their defaults, in their order.
 
     Examples
     --------
@@ -86,12 +145,12 @@ def given(record: Options | Record) -> list[Given]:
     >>> [option.words for option in given(EventSpec(time_zone="Asia/Tokyo", without_user=("NULL", "0"), side=500))]
     ['--time-zone Asia/Tokyo', '--without-user NULL --without-user 0', '--side 500']
     """
-    found = []
-    for each in _fields(type(record)):
-        value = getattr(record, each.name)
-        if value != each.default:
-            found.append(Given(_name(each.parameter, value), each.shown(value)))
-    return found
+    return [
+        Given(each.named(value), each.shown(value))
+        for record in records
+        for each in _options(type(record))
+        if (value := getattr(record, each.name)) != each.default
+    ]
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -99,9 +158,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     Examples
     --------
-    >>> @dataclass(frozen=True)
-    ... class Columns(Options, panel="Input"):
-    ...     user: Annotated[str, typer.Option(help="Who.")] = "user"
+    >>> class Columns(Record, frozen=True, kw_only=True):
+    ...     user: Annotated[str, flag("Column that holds the user id.")] = "user"
     >>> @expanded
     ... def show(file: str, columns: Columns) -> None:
     ...     print(file, columns)
@@ -111,138 +169,137 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     calls.csv Columns(user='caller')
     """
     kinds = get_type_hints(command, include_extras=True)
-    kinds.pop("return", None)
-    own = [
-        _plain(parameter.replace(annotation=kinds[name], kind=inspect.Parameter.KEYWORD_ONLY))
-        for name, parameter in inspect.signature(command).parameters.items()
-    ]
-    taken = {_name(each.parameter, None) for each in own if each.is_option}
+    own = inspect.signature(command).parameters
+    options = {name: _option(name, kinds[name], each.default) for name, each in own.items()}
+    taken = {option.named(None) for option in options.values() if option is not None}
     parameters: list[inspect.Parameter] = []
-    for each in own:
-        of_record = _fields(each.kind, taken) if _is_record(each.kind) else [each]
-        parameters += [field.parameter for field in of_record]
+    for name, each in own.items():
+        option = options[name]
+        if _is_record(kinds[name]):
+            parameters += [one.parameter(taken) for one in _options(kinds[name])]
+        elif option is not None:
+            parameters.append(option.parameter())
+        else:
+            parameters.append(each.replace(annotation=kinds[name], kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(**values: object) -> None:
-        command(
-            **{
-                each.name: each.kind(**{field.name: field.read(values[field.name]) for field in _fields(each.kind)})
-                if _is_record(each.kind)
-                else each.read(values[each.name])
-                for each in own
-            }
-        )
+        read: dict[str, object] = {}
+        for name, option in options.items():
+            if _is_record(kinds[name]):
+                read[name] = kinds[name](**{one.name: one.read(values[one.name]) for one in _options(kinds[name])})
+            else:
+                read[name] = values[name] if option is None else option.read(values[name])
+        command(**read)
 
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     return run
 
 
-@dataclass(frozen=True)
-class _Field:
-    """A field of a record, or a parameter of a command, as typer sees it."""
+def _is_record(kind: object) -> TypeGuard[type[Record]]:
+    return isinstance(kind, type) and issubclass(kind, Record)
 
-    name: str
-    kind: Any
-    default: object
-    parameter: inspect.Parameter
-    flag: msgspec.Meta | None = None
+
+class BackendOptions(Record, frozen=True, kw_only=True):
+    """The backend: this machine, or a Spark cluster."""
+
+    backend: Annotated[
+        Literal["here", "spark"],
+        flag("Where the work is done: on this machine, or on Spark. Its tables are folders.", CLUSTER),
+    ] = "here"
+    master: Annotated[
+        str | None,
+        flag(
+            "Where Spark runs, such as 'local[*]', spark://host:7077 or yarn; default: as Spark is configured.",
+            CLUSTER,
+            metavar="URL",
+        ),
+    ] = None
+    conf: Annotated[
+        tuple[str, ...],
+        flag("A setting of Spark, such as spark.executor.memory=4g; repeatable.", CLUSTER, metavar="KEY=VALUE"),
+    ] = ()
 
     @property
-    def _reader(self) -> Callable[[str, str], object] | None:
-        return None if self.flag is None else (self.flag.extra or {})["read"]
+    def is_spark(self) -> bool:
+        """Return whether Spark is asked for; raise `InputError` if it is not, but one of its options is given.
 
-    @property
-    def is_option(self) -> bool:
-        return any(isinstance(one, OptionInfo) for one in get_args(self.parameter.annotation)[1:])
+        Examples
+        --------
+        >>> BackendOptions(backend="spark").is_spark
+        True
+        """
+        if self.backend != "spark":
+            why = "it says how Spark runs, and this machine does the work"
+            refuse(given(self), None, "--backend here", why=why, fix="add --backend spark, or leave it out")
+        return self.backend == "spark"
 
-    def read(self, value: Any) -> object:
-        """Return the value of the field from what the command line gave."""
-        if self._reader is not None:
-            return self.default if value is None else self._reader(value, _name(self.parameter, value))
-        return tuple(value or ()) if self.flag is not None and get_origin(self.kind) is tuple else value
+    @contextmanager
+    def opened(self, progress: Progress, **of_audit: Any) -> Iterator["Spark | None"]:
+        """Provide the backend for the time of the work, with parameters of `Spark`; None for this machine."""
+        if not self.is_spark:
+            yield None
+            return
+        from habitprint.backends.spark import Spark  # noqa: PLC0415 - an extra, and slow to load
+        from habitprint.backends.spark.session import connected  # noqa: PLC0415
 
-    def shown(self, value: Any) -> object:
-        """Return a value as the command line takes it."""
-        if self._reader is not None and not isinstance(value, (str, float)):
-            return ",".join(value)
-        return list(value) if self.flag is not None and get_origin(self.kind) is tuple else value
-
-
-def _plain(parameter: inspect.Parameter) -> _Field:
-    kind, *told = get_args(parameter.annotation) or (parameter.annotation,)
-    flag = next((one for one in told if isinstance(one, msgspec.Meta)), None)
-    if flag is not None:
-        return _flagged(parameter.name, kind, parameter.default, flag)
-    return _Field(parameter.name, kind, parameter.default, parameter)
-
-
-def _flagged(name: str, kind: Any, default: object, flag: msgspec.Meta, taken: AbstractSet[str] = NONE) -> _Field:
-    """Return what typer is told about a field with a flag: the text of what is read, a list for several values."""
-    told = flag.extra or {}
-    is_many = get_origin(kind) is tuple
-    shown = str | None if told["read"] else list[str] | None if is_many else kind
-    option = typer.Option(
-        *(each for each in told["names"] or (f"--{name.replace('_', '-')}",) if each not in taken),
-        help=flag.description,
-        metavar=told["metavar"],
-        min=told["least"],
-        rich_help_panel=told["panel"],
-    )
-    parameter = inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None if is_many or told["read"] else default,
-        annotation=Annotated[shown, option],
-    )
-    return _Field(name, kind, default, parameter, flag)
+        settings = {name: value for name, _, value in (setting.partition("=") for setting in self.conf)}
+        for setting in self.conf:
+            if "=" not in setting or not setting.startswith("spark."):
+                raise InputError(
+                    f"--conf '{setting.partition('=')[0]}' is no setting of Spark",
+                    why="a setting has a name that begins with spark., and a value",
+                    fix="write --conf spark.executor.memory=4g",
+                )
+        progress("starting Spark", 0, 0)
+        with connected(self.master, settings=settings) as session:
+            yield Spark(session, **of_audit)
 
 
-def _is_record(kind: object) -> TypeGuard[type[Options | Record]]:
-    return isinstance(kind, type) and issubclass(kind, (Options, Record))
+def refuse(options: Iterable[Given], names: Collection[str] | None, beside: str, *, why: str, fix: str = "") -> None:
+    """Raise `InputError` if an option was given, or an option with a value, that does not go with something else.
 
+    Parameters
+    ----------
+    options, names
+        The options that were given, and those to refuse; None for all.
+    beside
+        The thing with which they do not go.
+    why, fix
+        Of the message; by default, the fix is to leave them out.
 
-def _fields(record: type[Options | Record], taken: AbstractSet[str] = NONE) -> list[_Field]:
-    """Return the fields of a record that are options of a command, without names that the command itself uses."""
-    if issubclass(record, Record):
-        # How a file is written, which is found as a rule, stands after its columns.
-        ordered = sorted(msgspec.structs.fields(record), key=lambda field: field.name in Format.__struct_fields__)
-        found = [(field, *get_args(field.type)) for field in ordered]
-        return [
-            _flagged(field.name, kind[0], field.default, kind[1], taken)
-            for field, *kind in found
-            if len(kind) > 1 and isinstance(kind[1], msgspec.Meta)
-        ]
-    kinds = get_type_hints(record, include_extras=True)
-    return [
-        _plain(
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                annotation=kinds[field.name],
-            )
-        )
-        for field in fields(record)
+    Examples
+    --------
+    >>> refuse([Given("--weight", "l1")], ["--weight auto"], "Spark", why="it sees some users at a time")
+    >>> refuse([Given("--stays", "200m,15min")], None, "tracks", why="they have no stays")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: --stays does not go with tracks
+      why: they have no stays
+      fix: leave out --stays
+    """
+    found = [
+        name
+        for option in options
+        for name in ([option.name] if names is None else {option.name, option.words} & set(names))
     ]
+    if found:
+        raise InputError(
+            f"{found[0]} does not go with {beside}", why=why, fix=fix or f"leave out {' and '.join(found)}"
+        )
 
 
-def _option(kind: object) -> OptionInfo:
-    """Return what typer is told of an option, from its annotation."""
-    (option,) = (one for one in get_args(kind)[1:] if isinstance(one, OptionInfo))
-    return option
+def refuse_on_spark(options: Iterable[Given], names: Collection[str], fix: str) -> None:
+    """Raise `InputError` if an option was given, or an option with a value, that Spark cannot do.
+
+    Examples
+    --------
+    >>> refuse_on_spark([Given("--by-hours", 6)], OF_ALL_ROWS, "make them first")
+    """
+    refuse(options, names, "--backend spark", why="executors see some rows or users at a time, and not all", fix=fix)
 
 
-def _name(parameter: inspect.Parameter, value: object) -> str:
-    """Return the name on the command line of an option that has this value."""
-    option = _option(parameter.annotation)
-    # Within `Annotated`, typer keeps the first name that was given where the default would be.
-    names = [name for name in (option.default, *(option.param_decls or ())) if isinstance(name, str)]
-    name, _, opposite = next(iter(names), f"--{parameter.name.replace('_', '-')}").partition("/")
-    return opposite if value is False and opposite else name
-
-
-def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
+def refuse_inputs(target: Path | str, *inputs: Path | str | None) -> None:
     """Raise `InputError` if the file to be written is one of those that are read, whatever it is called here.
 
     Examples
@@ -254,6 +311,7 @@ def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
       why: the input would be lost
       fix: choose another name
     """
+    target = Path(target)
     for path in inputs:
         if path is not None and Path(path).exists() and target.exists() and target.samefile(path):
             raise InputError(
@@ -261,3 +319,22 @@ def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
                 why="the input would be lost",
                 fix="choose another name",
             )
+
+
+def check_outputs(
+    *inputs: Path | str | None, force: bool, table: Path | str | None = None, chart: Path | None = None
+) -> None:
+    """Raise `InputError` unless a table and a chart can be written, and are none of the inputs.
+
+    Examples
+    --------
+    >>> check_outputs("week1.csv", force=False, table="pairs.csv")
+    """
+    if table is not None:
+        check_writable(table, overwrite=force)
+        refuse_inputs(table, *inputs)
+    if chart is not None:
+        from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
+
+        check_chart_target(chart, overwrite=force)
+        refuse_inputs(chart, *inputs)

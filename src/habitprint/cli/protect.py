@@ -1,71 +1,49 @@
-"""``habitprint protect``: make a safer release, check it on the file, and say what it guarantees and what it costs."""
+"""``habitprint protect`` and ``check``: make a safer release, and check its guarantees on the file."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-import numpy as np
-import polars as pl
 import typer
 
+import habitprint as hp
 from habitprint.arguments import is_release
-from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
-from habitprint.auditing.reconstruction import Risks
-from habitprint.auditing.verdict import Advice, read_advice
-from habitprint.cli.open_events import files_of
-from habitprint.cli.options import ForceOption, JsonOption, expanded, given
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import Screen, facts, print_json, print_note
-from habitprint.cli.start import Start, events_of, find_earlier_key, go_on_from
-from habitprint.cli.table_options import refuse_protected
+from habitprint.auditing.protecting import Protected, Start, find_earlier_key, go_on_from
+from habitprint.auditing.protecting import protect as protect_table
+from habitprint.cli import events as of_events
+from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, given, refuse
+from habitprint.cli.screen import GATE_FAILED, Mark, Note, ProgressBar, tell
+from habitprint.cli.tables import refuse_protected
+from habitprint.counts import COLUMNS
 from habitprint.errors import InputError
 from habitprint.events.spec import SPAN
 from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.formatting import counted, number, percent
-from habitprint.histograms import Histograms, TableSpec, read_histograms
+from habitprint.histograms import TableSpec
+from habitprint.io.dialects import Expected
 from habitprint.io.files import real_path
+from habitprint.io.tables import READERS, read_names, read_table
 from habitprint.mappings import Unknown
-from habitprint.mechanisms import (
-    Check,
-    GuaranteedRisk,
-    InputFile,
-    Losses,
-    Mechanism,
-    Recipe,
-    Release,
-    chain,
-    check_guarantees,
-    from_flags,
-    guaranteed_risk,
-    pseudonymise,
-    totals_exposure,
-)
+from habitprint.mechanisms import files as on_disk
+from habitprint.mechanisms import from_flags
 from habitprint.mechanisms.exposure import is_grouped, looks_protected
-from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
 from habitprint.mechanisms.groups.microaggregation import UNITS, Method
 from habitprint.mechanisms.groups.table import Loss
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.periods import Span
-from habitprint.progress import Progress
+from habitprint.periods import Period, Span, count_release
+from habitprint.periods.periods import to_range
 from habitprint.truth import SAME_ID
+from habitprint.wording import releases as saying
+from habitprint.wording.blocks import Block, Command, terms
 from habitprint.wording.findings import words_of
-from habitprint.wording.releases import (
-    about_check,
-    about_costs,
-    about_guarantee,
-    about_mechanism,
-    about_note,
-    about_step,
-    about_totals,
-    loss_lines,
-    risk_lines,
-    tell_release,
-)
+from habitprint.wording.releases import POINTED, about_costs, risk_lines
 
-UserIds = Literal["fresh", "original", "earlier"]
 GROUPS, NOISE, IDS = "Protections: groups (--k)", "Protections: noise (--epsilon)", "User ids"
+CHANGED = "nothing is guaranteed: the file was changed, and a change may tell rows apart"
+OF_IDS = {"--pseudonyms", "--keep-ids", "--earlier-key"}
+ANSWERS = {True: "holds", False: "BROKEN", None: "cannot be checked"}
 
 
 class ProtectionOptions(Record, frozen=True, kw_only=True):
@@ -117,14 +95,24 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
         flag("Key to an input that is itself a release; default: the key beside it.", IDS, metavar="KEY"),
     ] = None
 
-    def recipe(self, out: Path | None) -> Recipe:
-        """Return the mechanisms in their order; fresh ids come last and by themselves.
+    def mechanism(self, advice: hp.Advice | None, out: Path | None) -> hp.Mechanism:
+        """Return the protection that is asked for, or that an audit recommends; fresh ids come last and by themselves.
 
         Examples
         --------
-        >>> ProtectionOptions(suppress_below=2.0, round_to=5.0).recipe(None)
-        (SuppressBelow(threshold=2), RoundTo(base=5))
+        >>> ProtectionOptions(round_to=5.0).mechanism(None, None)(hp.datasets.town(60, 20)[0]).steps[0].name
+        'round-to'
         """
+        if self.keep_ids:
+            why = "users have either fresh ids with a key, or their own ids"
+            refuse(given(self), ["--pseudonyms"], "--keep-ids", why=why)
+        if out is None:
+            why, fix = "a key belongs to the release that was written with it", "name its file: --out safer.parquet"
+            refuse(given(self), ["--pseudonyms"], "a release without --out", why=why, fix=fix)
+        if advice is not None:
+            others = [each for each in given(self) if each.name not in OF_IDS]
+            refuse(others, None, "--advice", why="the audit has tested only the protection that it recommends")
+            return advice.mechanism
         recipe = from_flags({each.name: each.value for each in given(self)})
         if not recipe and self.key is None:
             raise InputError(
@@ -132,119 +120,39 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
                 why="the release would be the original",
                 fix="give at least one, such as --k 10; habitprint protect --help lists them",
             )
-        if out is None and self.key is not None:
-            raise InputError(
-                "--pseudonyms without --out",
-                why="a key belongs to the release that was written with it",
-                fix="name the file for the release: --out safer.parquet",
-            )
-        if self.keep_ids and self.key is not None:
-            raise InputError(
-                "--pseudonyms and --keep-ids",
-                why="users have either fresh ids with a key, or their own ids",
-                fix="leave one of them out",
-            )
-        return recipe
-
-    def advised(self, advice: Advice) -> Mechanism:
-        """Return the protection that an audit recommends, and refuse others beside it."""
-        for_ids = {"--pseudonyms", "--keep-ids", "--earlier-key"}
-        others = [each.name for each in given(self) if each.name not in for_ids]
-        if others:
-            raise InputError(
-                f"--advice and {others[0]}",
-                why="the audit has tested only the protection that it recommends",
-                fix=f"leave out {' and '.join(others)}, or --advice",
-            )
-        return advice.mechanism
+        return hp.chain(*recipe)
 
 
-class Note(NamedTuple):
-    """A caution about a release, as a code with its numbers."""
+class ProtectFiles(Record, frozen=True, kw_only=True):
+    """The files of a protection beside the table: the advice, the release, and the attacker's data."""
 
-    code: str
-    numbers: dict[str, float] = {}  # noqa: RUF012  (nobody changes it)
-    is_warning: bool = False
-
-
-@dataclass(frozen=True)
-class Protected:
-    """A release, its checks and losses, and the files that hold it.
-
-    Parameters
-    ----------
-    start, span
-        The table that was protected, and the time of its events; None for a table of counts.
-    release, losses, checks
-        The release, its losses, and its guarantees as checked on the file.
-    out, key
-        The files of the release and of its key; None where they were not written.
-    advice
-        The advice that was followed, if any.
-    attacked, measured
-        The strongest attack with the attacker's data, and the other risks that were measured with it; None without.
-    """
-
-    start: Start
-    span: Span | None
-    release: Release
-    losses: Losses
-    checks: list[Check]
-    out: Path | None
-    key: Path | None
-    advice: Advice | None
-    attacked: Outcome | None
-    measured: Risks | None
-
-    @property
-    def ids(self) -> UserIds:
-        """Return whose ids the users have: fresh ones, those of the original, or those of the release before."""
-        if self.release.has_fresh_ids:
-            return "fresh"
-        return "original" if self.release.has_original_ids else "earlier"
-
-    @property
-    def guaranteed(self) -> GuaranteedRisk | None:
-        """Return the guaranteed risk; None where ids may tell who is who."""
-        return guaranteed_risk(self.release) if self.release.has_fresh_ids else None
-
-    @property
-    def risks(self) -> Risks:
-        """Return the three risks of the table that was written."""
-        if self.measured is None:
-            return Risks(self.guaranteed, is_grouped=is_grouped(self.release))
-        return replace(self.measured, guaranteed=self.guaranteed)
-
-    @property
-    def n_places(self) -> int:
-        """Return the number of places in the file: places without visits are not written."""
-        return len(np.unique(self.release.histograms.counts.indices))
-
-    @property
-    def notes(self) -> list[Note]:
-        """Return the cautions to read before the file is published."""
-        told, n_users = self.advice, self.start.release.histograms.n_users
-        found: list[Note] = []
-        if self.ids != "fresh":
-            found.append(Note("original-ids" if self.ids == "original" else "earlier-ids"))
-        if self.key is not None and not self.start.has_original_ids:
-            found.append(Note("key-leads-to-release"))
-        if told is not None:
-            if told.scope.n_released != n_users:
-                found.append(Note("other-people", {"n_audited": told.scope.n_released, "n_users": n_users}))
-            limit, guaranteed = {"target": told.target}, self.guaranteed
-            if told.decide == "guaranteed" and guaranteed is not None and not guaranteed.is_within(told.target):
-                found.append(Note("guarantee-above-target", limit | asdict(guaranteed), is_warning=True))
-            taken = None if self.measured is None else self.measured.reconstruction
-            if taken is not None and not taken.is_within(told.target):
-                found.append(Note("reconstruction-above-target", limit | {"high": taken.rate.high}, is_warning=True))
-        if totals_exposure(self.release).has_exact_means:
-            found.append(Note("exact-means", is_warning=True))
-        found.append(Note("measured-on-original" if self.start.is_against_original else "measured-on-release"))
-        return found
+    advice: Annotated[
+        Path | None,
+        flag("Folder of an audit: apply the protection that it recommends.", MAIN, metavar="AUDIT"),
+    ] = None
+    out: Annotated[
+        Path | None,
+        flag(
+            "File for the release, .csv or .parquet. OUT.json beside it is to be published; OUT.owner.json and "
+            "OUT.key.csv are yours alone.",
+            MAIN,
+        ),
+    ] = None
+    known: Annotated[
+        Path | None,
+        flag(
+            "Table of counts of the attacker, from another period: attack the release with it. With events, "
+            "default: the period that the attacker knew in the audit.",
+            ATTACKER,
+            metavar="KNOWN",
+        ),
+    ] = None
+    release: Annotated[
+        str | None,
+        flag("Days of the events to be released; default: the days that were audited.", INPUT, metavar=SPAN),
+    ] = None
 
 
-@expanded
 def protect(
     file: Annotated[
         str,
@@ -255,44 +163,11 @@ def protect(
         ),
     ],
     *,
-    advice: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of an audit: apply the protection that it recommends.", rich_help_panel=MAIN, metavar="AUDIT"
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for the release, .csv or .parquet. OUT.json beside it is to be published; OUT.owner.json and "
-            "OUT.key.csv are yours alone.",
-            rich_help_panel=MAIN,
-        ),
-    ] = None,
+    beside: ProtectFiles,
     options: ProtectionOptions,
-    known: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of counts of the attacker, from another period: attack the release with it. With events, "
-            "default: the period that the attacker knew in the audit.",
-            rich_help_panel=ATTACKER,
-            metavar="KNOWN",
-        ),
-    ] = None,
-    release: Annotated[
-        str | None,
-        typer.Option(
-            help="Days of the events to be released; default: the days that were audited.",
-            rich_help_panel=INPUT,
-            metavar=SPAN,
-        ),
-    ] = None,
     table: TableSpec,
     force: ForceOption = False,
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Print findings, checks and all losses too.", rich_help_panel=OUTPUT),
-    ] = False,
+    verbose: Annotated[bool, flag("Print findings, checks and all losses too.", OUTPUT)] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Protect a table of counts before you publish it.
@@ -317,213 +192,297 @@ def protect(
     Users get fresh random ids from a secure source, without a seed. The guarantees are checked on the file before it
     gets its name, and again at any time by [bold]habitprint check[/bold].
     """
-    told = None if advice is None else read_advice(advice)
-    mechanism = chain(*options.recipe(out)) if told is None else options.advised(told)
-    key = None if out is None or options.keep_ids else options.key or key_file(out)
-    files = [Path(file)] if told is None or told.events is None else files_of(file)
-    events = None if told is None else events_of(told, files, release, table)
-    goes_on = events is None and is_release(files[0])
+    advice, out, known = None if beside.advice is None else hp.read_advice(beside.advice), beside.out, beside.known
+    mechanism = options.mechanism(advice, out)
+    key = None if out is None or options.keep_ids else options.key or on_disk.key_file(out)
+    files = [Path(file)] if advice is None or advice.events is None else of_events.files_of(file)
+    days = None if advice is None or _is_table(files, advice, table) else _days(advice, beside.release)
+    goes_on = days is None and is_release(files[0])
     earlier_key = find_earlier_key(files[0], options.earlier_key, is_release=goes_on)
-    beside = [sidecar(files[0]), owner_file(files[0]), earlier_key] if goes_on else []
-    _check_files(key, out, *files, *beside, options.coarsen, known, force=force)
-    if release is not None and events is None:
-        raise InputError(
-            "--release without events",
-            why="it selects the days of events that are counted",
-            fix="give the events that were audited and --advice, or leave it out",
-        )
-    screen = Screen(stderr=True)
-    with ProgressBar(screen) as progress:
+    read = [*files, options.coarsen, known]
+    if goes_on:
+        read += [on_disk.sidecar(files[0]), on_disk.owner_file(files[0]), earlier_key]
+    if out is not None:
+        on_disk.check_release_target(out, key=key, overwrite=force)
+        _refuse_used_twice([out, on_disk.sidecar(out), on_disk.owner_file(out), key], read)
+    if days is None:
+        fix = "give the events that were audited and --advice, or leave it out"
+        refuse(given(beside), ["--release"], "a table", why="it selects the days of events that are counted", fix=fix)
+    with ProgressBar() as progress:
         progress("reading", 0, 1)
         if known is not None:
             refuse_protected(known)
-        theirs = None if known is None else read_histograms(known, table)
-        if events is not None:
-            counts, of_audit = events.count(file, progress)
-            start, theirs = Start.of(counts), of_audit if theirs is None else theirs
+        theirs = None if known is None else hp.read_histograms(known, table)
+        if days is not None and advice is not None and advice.events is not None:
+            spec, events = advice.events, of_events.open_events(file, advice.events).events
+            counting: dict[str, Any] = {"active": spec.active, "count": of_events.counted_as(spec)}
+            if days.is_known_apart:
+                counts, of_audit = hp.split(events, days.period, users="all", progress=progress, **counting)
+                theirs = of_audit if theirs is None else theirs
+            else:
+                counts = count_release(events, days.period, **counting)
         else:
-            counts = read_histograms(files[0], table)
-            start = go_on_from(files[0], counts, earlier_key, table) if goes_on else Start.of(counts)
-        made = mechanism(start.release, progress=progress)
-        progress("measuring the loss", 0, 1)
-        losses = start.measure(made, theirs, mechanism)
-        attacked = None if theirs is None else _attack(made, theirs, progress)
-        measured = None if theirs is None else start.measure_risks(made, theirs, progress)
-        keys: dict[Path, pl.DataFrame] = {}
-        if options.keep_ids:
-            made = start.with_ids_of_file(made)
-        else:
-            made, table_of_ids = pseudonymise(made)
-            keys = {} if key is None else {key: table_of_ids}
+            counts = hp.read_histograms(files[0], table)
+        start = go_on_from(files[0], counts, earlier_key, table) if goes_on else Start.of(counts)
+        done = protect_table(start, mechanism, theirs, keep_ids=options.keep_ids, progress=progress)
         inputs = [*files, *([] if options.coarsen is None else [options.coarsen])]
-        checks = check_guarantees(made) if out is None else _write(made, out, keys, start, losses, inputs, force=force)
-    span = None if events is None else events.span
-    done = Protected(start, span, made, losses, checks, out, key, told, attacked, measured)
-    for found in looks_protected(start.release.histograms) if start.earlier is None else ():
-        print_note(screen, words_of(found), mark="warning")
-    for note in done.notes:
-        print_note(screen, about_note(note.code, note.numbers), mark="warning" if note.is_warning else "note")
-    if as_json:
-        print_json(_to_json(done))
-    else:
-        Screen().print(facts(_lines(done, verbose=verbose)))
-        for line in _files(done):
-            Screen().print(line, soft_wrap=True)
+        if out is None:
+            checks = hp.check_guarantees(done.release)
+        else:
+            checks = done.write(out, key, inputs, tell=saying.tell_release, overwrite=force)
+    findings = [] if goes_on else looks_protected(start.release.histograms)
+    cautions = list(_cautions(done, advice, key))
+    notes = [Note(words_of(found), "warning") for found in findings]
+    notes += [Note(saying.about_note(code, numbers), mark) for code, numbers, mark in cautions]
+    span = None if days is None else days.span.words
+    text = _lines(done, checks, advice, span, is_verbose=True)
+    paths = {"out": out, "sidecar": out and on_disk.sidecar(out), "owner": out and on_disk.owner_file(out), "key": key}
+    facts = {
+        "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
+        "release_span": span,
+        "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
+        "user_ids": done.ids,
+        "goes_on_from": {"n_steps": len(start.release.steps)} if goes_on else None,
+        "findings": findings,
+        "notes": [{"code": code, **numbers} for code, numbers, _ in cautions],
+        "steps": [{"mechanism": step.mechanism.published, "findings": step.findings} for step in done.release.steps],
+        "verified_on": "this release" if out is None else str(out),
+        **_safety(checks, done.risks),
+        "measured": None if done.attacked is None else done.attacked.rate,
+        "advised": None if advice is None else advice.label,
+        "losses": done.losses,
+        "losses_against": "original" if start.is_against_original else "release",
+        "totals_exposure": hp.totals_exposure(done.release),
+        **paths,
+        "key_leads_to": None if key is None else "original" if start.has_original_ids else "release",
+        "text": [": ".join(line) for line in text],
+    }
+    shown = text if verbose else _lines(done, checks, advice, span, is_verbose=False)
+    tell(facts, [terms(*shown), *_files(done, out, key)], notes, as_json=as_json)
 
 
-def _write(
-    made: Release,
-    out: Path,
-    keys: dict[Path, pl.DataFrame],
-    start: Start,
-    losses: Losses,
-    inputs: Sequence[Path],
-    *,
-    force: bool,
-) -> list[Check]:
-    """Write the release, its key and the files beside it; return the checks of its guarantees on the file."""
-    owner = start.owner
-    return write_checked(
-        made,
-        out,
-        keys,
-        losses=losses if start.is_against_original else None,
-        inputs=[*(() if owner is None else owner.inputs), *map(InputFile.of, inputs)],
-        earlier_keys=owner.keys if owner is not None and not keys else (),
-        leads_to_original=start.leads_to_original and (not keys or start.has_original_ids),
-        tell=tell_release,
-        overwrite=force,
-    )
+class _Days(NamedTuple):
+    """The days of events that are released, and whether the attacker knows other days: then an attack is fair."""
+
+    period: Period
+    span: Span
+    is_known_apart: bool
 
 
-def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
-    """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
-    tables = Scenario(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
-    if tables.common.n == 0:
+def _days(advice: hp.Advice, release: str | None) -> _Days:
+    """Return the days of the events that are released: those of the audit, or others."""
+    spec, scope = advice.events or hp.EventSpec(), advice.scope
+    ours, theirs = scope.released.one_range, scope.known.one_range
+    if release is None:
+        # What the audit chose for itself is in its scope.
+        otherwise = hp.HalvesOfRows() if ours is None or theirs is None else hp.DateRanges(ours, theirs)
+        return _Days(of_events.period_or(spec, otherwise), scope.released, is_known_apart=True)
+    days = to_range("--release", of_events.to_span(release))
+    span = Span.between(*days)
+    period: Period = hp.AllOtherTime(released=days)
+    is_apart = theirs is not None and (days[1] < theirs[0] or theirs[1] < days[0])
+    if is_apart and theirs is not None:
+        period = hp.DateRanges(days, theirs)
+    elif advice.decide != "guaranteed":
         raise InputError(
-            "--known: nobody is in both tables",
-            why="then no attack can re-identify anybody",
-            fix="give a table of the same people with the same ids, from another period; for a release with fresh ids, "
-            "give its key too: --earlier-key OUT.key.csv",
+            f"--release: {span.words} overlaps what the attacker knows ({scope.known.words})",
+            why="what is advised was only measured, with an attacker who knows other days than are released",
+            fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
-    return strongest_of(run_suite(tables, full_suite(exact=False), progress=progress).outcomes)
+    return _Days(period if spec.days is None else of_events.on_days(spec.days, period), span, is_apart)
 
 
-def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force: bool) -> None:
-    """Refuse files that cannot be written, or that would be lost."""
-    if out is None:
-        return
-    outputs = [out, sidecar(out), owner_file(out), *([] if key is None else [key])]
-    check_release_target(out, key=key, overwrite=force)
+def _is_table(files: Sequence[Path], advice: hp.Advice, table: TableSpec) -> bool:
+    """Tell a table of counts from the events of an audit, by its columns."""
+    if advice.events is None:
+        return True
+    if len(files) != 1 or files[0].suffix.lower() not in READERS:
+        return False
+    try:
+        names = set(read_names(files[0], asked=table, expected=Expected(columns=table.columns)))
+    except InputError:  # the reader of the file says what is wrong
+        return False
+    return (set(table.columns) <= names or set(COLUMNS) <= names) and advice.events.time not in names
+
+
+def _refuse_used_twice(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise `InputError` if a file would be lost: one that is read, or another that is written."""
     taken = {real_path(path) for path in inputs if path is not None}
     for path in outputs:
-        if real_path(path) in taken:
+        if path is not None and real_path(path) in taken:
             raise InputError(
-                f"{path} is used twice",
-                why="one of the two files would be lost",
-                fix="choose another name",
+                f"{path} is used twice", why="one of the two files would be lost", fix="choose another name"
             )
-        taken.add(real_path(path))
+        taken |= set() if path is None else {real_path(path)}
 
 
-def _lines(done: Protected, *, verbose: bool) -> list[tuple[str, str]]:
+def _cautions(
+    done: Protected, advice: hp.Advice | None, key: Path | None
+) -> Iterator[tuple[str, dict[str, float], Mark]]:
+    """Yield the cautions to read before the file is published: code, numbers, and how they are marked."""
+    n_users, guaranteed, taken = done.start.release.histograms.n_users, done.risks.guaranteed, done.risks.reconstruction
+    if done.ids != "fresh":
+        yield "original-ids" if done.ids == "original" else "earlier-ids", {}, "note"
+    if key is not None and not done.start.has_original_ids:
+        yield "key-leads-to-release", {}, "note"
+    if advice is not None:
+        limit = {"target": advice.target}
+        if advice.scope.n_released != n_users:
+            yield "other-people", {"n_audited": advice.scope.n_released, "n_users": n_users}, "note"
+        if advice.decide == "guaranteed" and guaranteed is not None and not guaranteed.is_within(advice.target):
+            yield "guarantee-above-target", limit | asdict(guaranteed), "warning"
+        if taken is not None and not taken.is_within(advice.target):
+            yield "reconstruction-above-target", limit | {"high": taken.rate.high}, "warning"
+    if hp.totals_exposure(done.release).has_exact_means:
+        yield "exact-means", {}, "warning"
+    yield "measured-on-original" if done.start.is_against_original else "measured-on-release", {}, "note"
+
+
+def _lines(
+    done: Protected, checks: Sequence[hp.Check], advice: hp.Advice | None, span: str | None, *, is_verbose: bool
+) -> list[tuple[str, str]]:
     """Return the answer as lines with names: the release, what was done, the risks, and the cost."""
-    start, losses, steps = done.start, done.losses, done.release.steps
+    start, losses = done.start, done.losses
     size = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'person')}"
-    lines = [("release", f"{size}, {done.n_places:,} of {counted(start.against.n_places, 'place')}")]
-    if done.span is not None:
-        lines.append(("events of", done.span.words))
-    if start.earlier is not None:
+    lines = [
+        ("release", f"{size}, {done.n_places:,} of {counted(start.against.n_places, 'place')}"),
+        ("events of", span or ""),
+    ]
+    if start.is_further:
         lines.append(("goes on from", f"a release, after {counted(len(start.release.steps), 'step')}"))
-    told = (about_step(step) if verbose else about_mechanism(step.mechanism) for step in steps)
-    lines += [(f"step {at}", words) for at, words in enumerate(told, 1)]
-    for check in done.checks:
-        lines.append(("guarantee", about_guarantee(check.guarantee)))
-        if verbose or check.holds is None:
-            lines.append(("", f"{'' if check.holds is None else 'checked: '}{about_check(check)}"))
-    lines += risk_lines(done.risks) if done.checks else [("guarantee", "none"), *risk_lines(done.risks)]
+    for at, step in enumerate(done.release.steps, 1):
+        lines.append((f"step {at}", saying.about_step(step) if is_verbose else saying.about_mechanism(step.mechanism)))
+    for check in checks:
+        lines.append(("guarantee", saying.about_guarantee(check.guarantee)))
+        if is_verbose or check.holds is None:
+            lines.append(("", f"{'' if check.holds is None else 'checked: '}{saying.about_check(check)}"))
+    lines += [*([] if checks else [("guarantee", "none")]), *risk_lines(done.risks)]
     if done.attacked is not None:
         rate = done.attacked.rate
         people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} re-identified"
         lines.append(("measured risk", f"{people}: {rate.words}, by the attack {done.attacked.name}"))
-    if done.advice is not None:
-        lines.append(("advice", f"{done.advice.label}, for a target of {percent(done.advice.target)}"))
+    if advice is not None:
+        lines.append(("advice", f"{advice.label}, for a target of {percent(advice.target)}"))
     lines.append(("cost", about_costs(losses)))
     if not start.is_against_original:
         lines.append(("", "against the release that was protected further; earlier losses are not known"))
-    if verbose:
-        lines += [*loss_lines(losses), ("totals", about_totals(totals_exposure(done.release)))]
-    return lines
+    if is_verbose:
+        lines += [*saying.loss_lines(losses), ("totals", saying.about_totals(hp.totals_exposure(done.release)))]
+    return [line for line in lines if line[1]]
 
 
-def _files(done: Protected) -> list[str]:
+def _files(done: Protected, out: Path | None, key: Path | None) -> list[Block]:
     """Name the files that were written: those to publish, and those of the owner alone."""
-    if done.out is None:
+    if out is None:
         return []
-    use = "do not publish" if totals_exposure(done.release).has_exact_means else "to publish"
-    key = "" if done.key is None else f", {done.key} (the key: keep it apart from the release)"
-    return [f"{use}: {done.out}, {sidecar(done.out)}", f"for you alone: {owner_file(done.out)}{key}"]
-
-
-def _to_json(done: Protected) -> dict[str, Any]:
-    start, out, risks = done.start, done.out, done.risks
-    found = [] if start.earlier else looks_protected(start.release.histograms)
-    return {
-        "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
-        "release_span": None if done.span is None else done.span.words,
-        "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
-        "user_ids": done.ids,
-        "goes_on_from": None if start.earlier is None else {"n_steps": len(start.release.steps)},
-        "findings": [asdict(each) for each in found],
-        "notes": [{"code": note.code, **note.numbers} for note in done.notes],
-        "steps": [
-            {"mechanism": msgspec.to_builtins(step.mechanism.published), "findings": step.findings}
-            for step in done.release.steps
-        ],
-        "guarantees": checks_to_json(done.checks),
-        "verified_on": "this release" if out is None else str(out),
-        **risks_to_json(risks),
-        "measured": None if done.attacked is None else asdict(done.attacked.rate),
-        "advised": None if done.advice is None else done.advice.label,
-        "losses": asdict(done.losses),
-        "losses_against": "original" if start.is_against_original else "release",
-        "totals_exposure": asdict(totals_exposure(done.release)),
-        **{
-            name: None if path is None else str(path)
-            for name, path in {
-                "out": out,
-                "sidecar": out and sidecar(out),
-                "owner": out and owner_file(out),
-                "key": done.key,
-            }.items()
-        },
-        "key_leads_to": None if done.key is None else "original" if start.has_original_ids else "release",
-        "text": [": ".join(line) for line in _lines(done, verbose=True)],
-    }
-
-
-def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:
-    """Return guarantees, whether they hold, and the evidence.
-
-    Examples
-    --------
-    >>> from habitprint.mechanisms import SmallestCount
-    >>> checks_to_json(check_guarantees(Histograms.from_strings({1: "a"}), [SmallestCount(1)]))[0]
-    {'name': 'smallest-count', 'threshold': 1, 'holds': True, 'evidence': {'smallest': 1}}
-    """
+    use = "do not publish" if hp.totals_exposure(done.release).has_exact_means else "to publish"
+    apart = "" if key is None else f", {key} (the key: keep it apart from the release)"
     return [
-        {**msgspec.to_builtins(check.guarantee), "holds": check.holds, "evidence": dict(check.evidence)}
-        for check in checks
+        Command(use, f"{out}, {on_disk.sidecar(out)}"),
+        Command("for you alone", f"{on_disk.owner_file(out)}{apart}"),
     ]
 
 
-def risks_to_json(risks: Risks) -> dict[str, Any]:
-    """Return the three risks of a release: pointing at a row, reconstructing it, attributing places.
+def _safety(checks: Sequence[hp.Check], risks: hp.Risks) -> dict[str, Any]:
+    """Return guarantees, whether they hold and the evidence; and the three risks of a release."""
+    guarantees = [
+        {**msgspec.to_builtins(check.guarantee), "holds": check.holds, "evidence": check.evidence} for check in checks
+    ]
+    names = ("guaranteed", "reconstruction", "attribution")
+    return {"guarantees": guarantees} | {name: getattr(risks, name) for name in names}
 
-    Examples
-    --------
-    >>> risks_to_json(Risks(None, is_grouped=False))
-    {'guaranteed': None, 'reconstruction': None, 'attribution': None}
+
+def check(
+    release_file: Annotated[
+        Path,
+        typer.Argument(help="Release that habitprint protect wrote, with its .json beside it.", metavar="RELEASE"),
+    ],
+    original: Annotated[
+        Path | None,
+        flag("Table of counts before any protection. With --known, rows reconstructed are measured.", INPUT),
+    ] = None,
+    truth: Annotated[
+        Path | None, flag("Key to the fresh ids; default: the key beside the release.", INPUT, metavar="KEY")
+    ] = None,
+    known: Annotated[Path | None, flag("Table of counts of the attacker, from another period.", ATTACKER)] = None,
+    other: OtherReleases = (),
+    as_json: JsonOption = False,
+) -> None:
+    """Check the guarantees of a release on the file itself.
+
+    [bold]Examples[/bold]
+
+    habitprint check safer.parquet
+
+    habitprint check safer.parquet --original week1.csv --known week2.csv
+
+    [bold]What it does[/bold]
+
+    The .json file beside the release lists its guarantees and the SHA-256 of the table. The check shows whether the
+    table is unchanged since then, and whether it holds anything else: columns, rows of zeros, metadata, other ids. It
+    does not show who wrote the files. Guarantees that no file can show, such as noise, are listed as such.
+
+    With the original and the attacker's data, the check measures how many rows can be reconstructed from groups.
+
+    The exit code is 1 if a guarantee is broken, or if the table is another or holds anything else.
     """
-    found = {name: getattr(risks, name) for name in ("guaranteed", "reconstruction", "attribution")}
-    return {name: None if each is None else asdict(each) for name, each in found.items()}
+    release, told = hp.read_release(release_file), on_disk.read_sidecar(release_file)
+    is_as_written = told.is_of(release_file)
+    is_told = not is_as_written or on_disk.tells_the_same(told, release)
+    if not release.guarantees and is_as_written:
+        raise InputError(
+            f"{release_file} has no guarantee",
+            why=f"{on_disk.sidecar(release_file)} lists none, so there is nothing to check",
+            fix="protect it first: habitprint protect TABLE --k 10 --out safer.parquet",
+        )
+    checks, strangers = hp.check_guarantees(release), on_disk.find_strangers(release_file)
+    # Identical rows are indistinguishable unless ids tell them apart, or content that was added since.
+    is_whole = is_as_written and is_told and not strangers
+    risks = hp.Risks(None, is_grouped=is_grouped(release))
+    if original is not None or known is not None or other:
+        beside = on_disk.key_file(release_file)
+        risks = _measure(release, original, known, truth or (beside if beside.exists() else None), other)
+    risks = replace(risks, guaranteed=hp.guaranteed_risk(release) if release.has_fresh_ids and is_whole else None)
+    facts = {
+        "file": release_file,
+        "is_as_written": is_as_written,
+        "is_told_as_by_owner": is_told,
+        "strangers": [each._asdict() for each in strangers],
+        **_safety(checks, risks),
+    }
+    changed = "unchanged" if is_as_written else "changed"
+    besides = ", ".join(map(saying.about_stranger, strangers)) or "nothing"
+    lines = risk_lines(risks)
+    rows = [
+        (ANSWERS[is_as_written], f"{release_file.name} is {changed} since its .json was written (SHA-256)"),
+        *([] if is_told else [(ANSWERS[is_told], "its .json lists the steps of the owner's file")]),
+        (ANSWERS[not strangers], f"besides a release, it holds {besides}"),
+        *(
+            (ANSWERS[each.holds], f"{saying.about_guarantee(each.guarantee)}: {saying.about_check(each)}")
+            for each in checks
+        ),
+        *(lines if is_whole else [(POINTED, CHANGED), *lines[1:]]),
+    ]
+    tell(facts, [terms(*rows)], as_json=as_json)
+    if not is_whole or any(each.holds is False for each in checks):
+        raise SystemExit(GATE_FAILED)
+
+
+def _measure(
+    release: hp.Release, original: Path | None, known: Path | None, key: Path | None, others: Sequence[Path]
+) -> hp.Risks:
+    """Return the risks with rows reconstructed and places attributed; refuse where a table is missing for that."""
+    if original is None or known is None:
+        raise InputError(
+            f"{'--known' if original is None else '--original'} is given alone, or --other without both",
+            why="a reconstructed row is compared with the person's own, and named by the attacker's data",
+            fix="give both: --original week1.csv --known week2.csv",
+        )
+    if key is None and release.has_fresh_ids:
+        raise InputError(
+            "the key to the release is missing",
+            why="its ids are fresh: only the key tells whose row is whose",
+            fix="give it: --truth safer.parquet.key.csv",
+        )
+    truth = SAME_ID if key is None else read_table(key)
+    return hp.measure_risks(original, release, known, truth, others=[hp.read_release(other) for other in others])

@@ -1,97 +1,64 @@
 """``habitprint reproduce``: the paper's tables and figures, or experiments of your own."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from habitprint.cli.options import ForceOption, JsonOption, Options, expanded, refuse_inputs
-from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import Screen, print_json
+from habitprint.cli.options import ForceOption, JsonOption, given, refuse_inputs
+from habitprint.cli.screen import ProgressBar, tell
 from habitprint.errors import InputError
-from habitprint.experiments.claims import Judgement
 from habitprint.experiments.jobs import DataName, nearest
-from habitprint.experiments.run import Reproduction, finding_words, make_output
+from habitprint.experiments.run import SIGNS, Reproduction, finding_words, make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec
-from habitprint.flags import INPUT, OUTPUT
+from habitprint.flags import OUTPUT, Record, flag
 from habitprint.matching.options import to_bytes
+from habitprint.wording.blocks import Block, Command, Heading, Text, terms
 
 ALL = "all"
 SPEC = ".toml"
 ENDINGS = (".csv", ".svg", ".png", ".md", ".json")  # of the files that are written
 SIZE = "Size"
-STYLES: Mapping[Judgement, str] = {
-    "holds": "green", "leans": "yellow", "undecided": "yellow", "does not hold": "red", "not tested": "dim",
-}  # fmt: skip
-Column = Annotated[str | None, typer.Option(help="A column of your events, instead of what the spec says.")]
+Column = Annotated[str | None, flag("A column of your events, instead of what the spec says.")]
 
 
-@dataclass(frozen=True)
-class PaperOptions(Options, panel=INPUT):
-    """Options that name the folders of the paper's data."""
-
-    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a synthetic twin.")] = (
-        None
-    )
-    web_history: Annotated[
-        Path | None,
-        typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a synthetic twin."),
-    ] = None
-    geolife: Annotated[Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")] = (
-        None
-    )
-
-    def folders(self, cache: Path) -> Folders:
-        """Return the folders, each of which must be there."""
-        return Folders(d4d=self.d4d, web_history=self.web_history, geolife=self.geolife, cache=cache)
-
-
-@dataclass(frozen=True)
-class SpecOptions(Options, panel=INPUT):
+class SpecOptions(Record, frozen=True, kw_only=True):
     """Options that replace what a spec says of your events."""
 
-    events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None
+    events: Annotated[str | None, flag("Your events, instead of the file that the spec names.")] = None
     user: Column = None
     time: Column = None
     place: Column = None
     lat: Column = None
     lon: Column = None
 
-    @property
-    def given_events(self) -> dict[str, str]:
-        """Return it as `read_spec` takes it."""
-        return {
-            ("file" if name == "events" else name): value for name, value in asdict(self).items() if value is not None
-        }
+
+class PaperOptions(Record, frozen=True, kw_only=True):
+    """Options that name the folders of the paper's data."""
+
+    d4d: Annotated[Path | None, flag("The folder of the calls in Ivory Coast; else a synthetic twin.")] = None
+    web_history: Annotated[
+        Path | None, flag("The folder with visits*.csv and places.csv of the web histories; else a synthetic twin.")
+    ] = None
+    geolife: Annotated[Path | None, flag("The folder of GeoLife; without it, its parts are left out.")] = None
 
 
-@dataclass(frozen=True)
-class SizeOptions(Options, panel=SIZE):
+class SizeOptions(Record, frozen=True, kw_only=True):
     """Options that say how much is computed."""
 
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False
-    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0
+    quick: Annotated[bool, flag("Smaller sizes: a minute or two.", SIZE)] = False
+    seed: Annotated[int, flag("Draws users, makes twins, and decides among equals.", SIZE, least=0)] = 0
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
+        int | None, flag("How often users are drawn, where they are drawn several times.", SIZE, least=1)
     ] = None
-
     max_memory: Annotated[
-        str, typer.Option(help="What all matchings that run at the same time may use, such as 4GB.")
-    ] = "4GB"
-
-    def of(self, experiment: Experiment) -> Experiment:
-        """Return an experiment at this size."""
-        return experiment if self.repeats is None else experiment.repeated(self.repeats)
+        float, flag("What all matchings that run at the same time may use, such as 4GB.", SIZE, read=to_bytes)
+    ] = 4e9
 
 
-@expanded
 def reproduce(
     paper: PaperOptions,
     spec: SpecOptions,
@@ -100,12 +67,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The folder for tables, figures and the index.", rich_help_panel=OUTPUT)
-    ] = None,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="List what can be made, and leave.", rich_help_panel=OUTPUT)
-    ] = False,
+    out: Annotated[Path | None, flag("The folder for tables, figures and the index.", OUTPUT)] = None,
+    list_only: Annotated[bool, flag("List what can be made, and leave.", OUTPUT, names=("--list",))] = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,37 +87,33 @@ def reproduce(
     habitprint reproduce mine.toml --events calls.parquet --out mine
     """
     if list_only:
-        _list(as_json=as_json)
+        listed = [{"name": one.name, "title": one.title, "about": one.about} for one in PAPER]
+        tell(listed, [terms(*((one.name, f"{one.title}. {one.about}") for one in PAPER))], as_json=as_json)
         return
     if out is None:
         raise InputError(
             "--out is missing", why="tables and figures go into a folder", fix="name one: --out paper (see also --list)"
         )
     experiments, own = _choose(names or [ALL], spec, is_quick=size.quick)
-    sources: dict[DataName, DataSource] = {
-        **find_sources(paper.folders(cache=out), seed=size.seed, is_quick=size.quick),
-        **own,
-    }
+    folders = Folders(cache=out, **msgspec.structs.asdict(paper))
+    sources: dict[DataName, DataSource] = {**find_sources(folders, seed=size.seed, is_quick=size.quick), **own}
     store = make_output(out, force=force)
     read = [file for source in own.values() for file in source.files]
     for name in (INDEX, *(experiment.name for experiment in experiments)):
         for ending in ENDINGS:
             refuse_inputs(out / f"{name}{ending}", *read, *(names or []))
-    with ProgressBar(Screen(stderr=True)) as progress:
+    with ProgressBar() as progress:
         made = run(
-            [size.of(experiment) for experiment in experiments],
+            [experiment if size.repeats is None else experiment.repeated(size.repeats) for experiment in experiments],
             sources,
             store,
             out,
             seed=size.seed,
             is_quick=size.quick,
-            max_memory=to_bytes(size.max_memory),
+            max_memory=size.max_memory,
             progress=progress,
         )
-    if as_json:
-        print_json(made.to_json())
-    else:
-        _tell(made, out, Screen())
+    tell(made.to_json(), _about(made, out), as_json=as_json)
 
 
 def _choose(
@@ -174,7 +133,7 @@ def _choose(
         raise InputError(
             f"{len(specs)} specs", why="one run is about one set of events", fix="run them one after the other"
         )
-    if not specs and spec.given:
+    if not specs and given(spec):
         raise InputError(
             "--events and its columns without a spec",
             why="the paper's experiments run on the paper's data or its twins",
@@ -184,7 +143,10 @@ def _choose(
     experiments = [experiment.quickly() if is_quick else experiment for experiment in chosen]
     if not specs:
         return experiments, {}
-    experiment, source = read_spec(specs[0], spec.given_events)
+    told = {name: value for name in spec.__struct_fields__ if (value := getattr(spec, name)) is not None}
+    if "events" in told:
+        told["file"] = told.pop("events")
+    experiment, source = read_spec(specs[0], told)
     if experiment.name in NAMES:
         raise InputError(
             f"{specs[0]}: name = {experiment.name!r}", why="the paper has one of that name", fix="choose another name"
@@ -192,24 +154,14 @@ def _choose(
     return [*experiments, experiment], {"events": source}
 
 
-def _list(*, as_json: bool) -> None:
-    if as_json:
-        rows = [{"name": one.name, "title": one.title, "about": one.about} for one in PAPER]
-        print_json(rows)
-        return
-    table = Table("name", "what it shows", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for one in PAPER:
-        table.add_row(one.name, f"{one.title}. {one.about}")
-    Screen().print(table)
-
-
-def _tell(made: Reproduction, out: Path, screen: Console) -> None:
+def _about(made: Reproduction, out: Path) -> list[Block]:
+    blocks: list[Block] = []
     for report in made.reports:
         kinds = ", ".join(f"{source.data}: {source.kind}" for source in report.sources) or "skipped: no data"
-        screen.print(Text.assemble((report.name, "bold"), f"  ({kinds})"))
+        blocks.append(Heading(f"{report.name}  ({kinds})"))
         for one in report.findings:
             words = "" if one.verdict == "holds" else f": {finding_words(one)}"
-            screen.print(Text.assemble("  ", (report.verdict_words(one), STYLES[one.verdict]), f"  {one.claim}{words}"))
-    for sentence in dict.fromkeys(sentence for report in made.reports for sentence in report.skipped):
-        screen.print(Text(f"left out: {sentence}", style="dim"))
-    screen.print(f"{made.seconds:,.0f} s; written to {out / 'index.md'}", soft_wrap=True, markup=False)
+            blocks.append(Text(f"  {SIGNS[one.verdict]} {report.verdict_words(one)}  {one.claim}{words}"))
+    skipped = dict.fromkeys(sentence for report in made.reports for sentence in report.skipped)
+    blocks += [Text(f"left out: {sentence}") for sentence in skipped]
+    return [*blocks, Command(f"{made.seconds:,.0f} s; written to", str(out / "index.md"))]

@@ -1,7 +1,7 @@
 """The blocks that every page is made of: plain values, turned into HTML, Markdown or terminal text by three renderers.
 
-Functions in `wording/` return sentences and blocks; `report/render.py` and `cli/say.py` show them. Texts without any
-number are in ``texts.md``.
+Functions in `wording/` return sentences and blocks; `report/render.py` and `cli/screen.py` show them. Texts without
+any number are in ``texts.md``.
 """
 
 from collections.abc import Iterator, Sequence

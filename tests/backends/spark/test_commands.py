@@ -87,7 +87,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --backend spark"),
         (("match", "calls", "calls", *COUNTS, "--method", "approximate"), "the approximate method needs epsilon"),
         (("match", "calls", "calls", "--weight", "auto"), "--weight auto does not go"),
-        (("match", *TWICE, "--truth", "nobody.csv", "--out", "others"), "according to nobody.csv, no user is in both"),
+        (("match", *TWICE, "--truth", "nobody.csv", "--out", "others"), "--truth nobody.csv: no user is in both"),
     ],
 )
 def test_what_cannot_be_done_is_said(

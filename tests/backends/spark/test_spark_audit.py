@@ -218,7 +218,7 @@ def test_where_a_report_cannot_be_written_is_said_before_any_work(
     def start(*_: object, **__: object) -> None:
         pytest.fail("Spark was asked for")
 
-    monkeypatch.setattr("habitprint.cli.backend.BackendOptions.opened", start)
+    monkeypatch.setattr("habitprint.cli.options.BackendOptions.opened", start)
     Path("audit").mkdir()
     Path("audit/notes.txt").write_text("mine")
     assert run(monkeypatch, "audit", "calls", *NAMES, *SPARK, "--out", "audit") == 2
@@ -226,7 +226,7 @@ def test_where_a_report_cannot_be_written_is_said_before_any_work(
     assert run(monkeypatch, "audit", "calls", *NAMES, *SPARK, "--out", "calls/audit") == 2
     assert "it is within calls, one of the inputs" in capsys.readouterr().err
     assert run(monkeypatch, "audit", "calls", *NAMES, "--sample", "30", "--out", "other") == 2
-    assert "--sample without --backend spark" in capsys.readouterr().err
+    assert "--sample does not go with --backend here" in capsys.readouterr().err
     Path("calls.json").touch()
     assert run(monkeypatch, "audit", "calls", "calls", *SPARK, "--out", "other") == 2
     assert "is a release (calls.json), which --backend spark cannot read" in capsys.readouterr().err

@@ -1,33 +1,29 @@
-"""Options of commands that start from two tables of histograms, and what they mean."""
+"""Options of commands that start from two tables of counts, and what is read by them."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-import msgspec
 import polars as pl
 import typer
-from rich.console import Console
 
+import habitprint as hp
 from habitprint.arguments import is_release
-from habitprint.checks import Finding
-from habitprint.cli.say import print_caveats, print_copied, print_note
+from habitprint.checks import check_sides
+from habitprint.cli.screen import Note
 from habitprint.errors import InputError
-from habitprint.evaluation import Evaluation
 from habitprint.flags import ATTACKER, Record, flag
-from habitprint.histograms import Histograms, TableSpec, n_shared_places, read_histograms
+from habitprint.formatting import counted
+from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.io.inputs import require_file
 from habitprint.io.tables import read_table
 from habitprint.matching import Direction, Method
-from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.exposure import looks_protected
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.progress import Progress, silent
-from habitprint.training import Training, train
 from habitprint.truth import SAME_ID, common_users
-from habitprint.weighing import WEIGHTS, Weight, read_weight
+from habitprint.wording.findings import words_of
 from habitprint.wording.releases import about_mechanism
 from habitprint.wording.risk import chosen_in_training
 
@@ -47,6 +43,15 @@ KnownFile = Annotated[
 
 
 @dataclass(frozen=True)
+class ChosenWeight:
+    """The weight to match with, a sentence about the choice, and the training; None if the weight was given."""
+
+    weight: hp.Weight
+    words: str | None = None
+    training: hp.Training | None = None
+
+
+@dataclass(frozen=True)
 class Tables:
     """Two tables that were read, the true pairs if they are known, and the attacker's transformation.
 
@@ -55,20 +60,24 @@ class Tables:
     read. ``owner`` is the content of the owner's file about this table; None if there is none.
     """
 
-    released: Histograms
-    known: Histograms
+    release: hp.Release
+    known: hp.Histograms
+    unchanged: hp.Histograms
     truth: str | pl.DataFrame | None
     copied: tuple[str, ...] | None
-    release: Release
-    unchanged: Histograms
-    owner: OwnerRecord | None
+    owner: hp.OwnerRecord | None
 
     @property
-    def findings(self) -> list[Finding]:
+    def released(self) -> hp.Histograms:
+        """Return the released table."""
+        return self.release.histograms
+
+    @property
+    def findings(self) -> list[hp.Finding]:
         """Return what to know before believing that an attacker could copy no more."""
         traces = () if self.release.steps else looks_protected(self.released)
         n_unknown = len(self.release.steps_not_copied)
-        return [*traces, *([Finding("unknown-mapping", "changes-answer", n_unknown)] if n_unknown else [])]
+        return [*traces, *([hp.Finding("unknown-mapping", "changes-answer", n_unknown)] if n_unknown else [])]
 
     def to_json(self) -> dict[str, object]:
         """Return the sizes of both tables and the attacker's transformation, as commands print them."""
@@ -77,15 +86,20 @@ class Tables:
             **{name: {"n_users": side.n_users, "n_places": side.n_places} for name, side in sides.items()},
             "n_shared_places": n_shared_places(self.released, self.known),
             "copied": self.copied,
-            "findings": [asdict(each) for each in self.findings],
+            "findings": self.findings,
         }
 
-    def print_notes(self, notes: Console, chosen: "ChosenWeight", result: Evaluation | None) -> None:
-        """Print the attacker's transformation, the choice of the weight, and doubts about the numbers."""
-        print_copied(notes, self.copied, self.findings)
-        if chosen.words is not None:
-            print_note(notes, chosen.words)
-        print_caveats(notes, self.released, self.known, result)
+    def notes(self, chosen: ChosenWeight | None = None, result: hp.Evaluation | None = None) -> list[Note]:
+        """Return the attacker's transformation, the choice of the weight, and doubts about the numbers."""
+        copied = f"the known side was changed by what anyone can copy of the release: {'; '.join(self.copied or ())}"
+        ignored = 0 if result is None else result.n_ignored
+        return [
+            *([Note(f"{copied} (--as-is: not)")] if self.copied else []),
+            *(Note(words_of(found), "warning") for found in self.findings),
+            *([] if chosen is None or chosen.words is None else [Note(chosen.words)]),
+            *(Note(words_of(found)) for found in check_sides(self.released, self.known)),
+            *([Note(f"ignored: {counted(ignored, 'row')} of the truth, about users not in both.")] if ignored else []),
+        ]
 
 
 class TableOptions(Record, frozen=True, kw_only=True):
@@ -100,10 +114,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
         ),
     ] = None
     as_is: Annotated[
-        bool,
-        flag(
-            "Do not transform KNOWN, even if the .json file beside RELEASED says how to.", ATTACKER, names=("--as-is",)
-        ),
+        bool, flag("Do not transform KNOWN, even if the .json file beside RELEASED says how to.", ATTACKER)
     ] = False
 
     @property
@@ -111,18 +122,18 @@ class TableOptions(Record, frozen=True, kw_only=True):
         """Return the file that says who is whom; None where ids do."""
         return None if self.truth in (None, SAME_ID) else Path(str(self.truth))
 
-    def with_truth(self) -> Self:
-        """Return the options with a truth: unless one is given, a user has the same id in both tables."""
-        return msgspec.structs.replace(self, truth=self.truth or SAME_ID)
-
     def read(
         self,
         released_file: Path,
         known_file: Path,
         spec: TableSpec | None = None,
         progress: Progress = silent,
+        *,
+        needs_truth: bool = False,
     ) -> Tables:
         r"""Read both tables, what anyone can copy of the release, and the truth.
+
+        Where a truth is needed and none is given, a user has the same id in both tables.
 
         Examples
         --------
@@ -135,30 +146,25 @@ class TableOptions(Record, frozen=True, kw_only=True):
         (Histograms(1 users × 1 places, 1 counts above zero), 'same-id', None)
         """
         progress("reading", 0, 2)
-        released = read_histograms(released_file, spec)
+        released = hp.read_histograms(released_file, spec)
         progress("reading", 1, 2)
-        unchanged = read_histograms(known_file, spec)
-        release, known, copied, owner = Release(released), unchanged, None, None
-        if not self.as_is:
-            with _or_as_is():
+        unchanged = hp.read_histograms(known_file, spec)
+        release, known, copied, owner = hp.Release(released), unchanged, None, None
+        try:
+            if not self.as_is:
                 refuse_protected(known_file)
-                # The key may lie where the owner's file is, and the table elsewhere.
-                if is_release(released_file) or find_owner_record(released_file, self.truth_file) is not None:
-                    opened = open_release(released_file, released, key=self.truth_file)
-                    release, owner = opened.release, opened.owner
-                    known = release.public(unchanged)
-                    copied = tuple(about_mechanism(step.mechanism) for step in release.steps if step.transformations)
-        truth = None if self.truth is None else _read_truth(self.truth, released, known)
-        return Tables(released, known, truth, copied, release, unchanged, owner)
-
-
-@dataclass(frozen=True)
-class ChosenWeight:
-    """The weight to match with, a sentence about the choice, and the training; None if the weight was given."""
-
-    weight: Weight
-    words: str | None
-    training: Training | None
+            # The key may lie where the owner's file is, and the table elsewhere.
+            if not self.as_is and (is_release(released_file) or find_owner_record(released_file, self.truth_file)):
+                opened = open_release(released_file, released, key=self.truth_file)
+                release, owner = opened.release, opened.owner
+                known = release.public(unchanged)
+                copied = tuple(about_mechanism(step.mechanism) for step in release.steps if step.transformations)
+        except InputError as error:
+            fix = f"{error.fix}; or add --as-is, which does not transform KNOWN"
+            raise InputError(error.what, why=error.why, fix=fix) from error
+        truth = SAME_ID if needs_truth and not self.truth else self.truth
+        pairs = None if truth is None else _read_truth(truth, released, known)
+        return Tables(release, known, unchanged, pairs, copied, owner)
 
 
 class AttackOptions(TableOptions, frozen=True, kw_only=True):
@@ -167,7 +173,7 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
     weight: Annotated[
         str,
         flag(
-            f"Weight of a pair of users: {', '.join(WEIGHTS)}; a file that habitprint train wrote; "
+            f"Weight of a pair of users: {', '.join(hp.WEIGHTS)}; a file that habitprint train wrote; "
             "or auto, the best in training (--train).",
             ATTACKER,
             metavar="NAME|FILE|auto",
@@ -184,8 +190,8 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
 
     def choose(
         self,
-        method: Method,
-        direction: Direction,
+        method: Method = "joint",
+        direction: Direction = "released-to-known",
         *,
         released: Path,
         spec: TableSpec | None = None,
@@ -196,8 +202,7 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
 
         Examples
         --------
-        >>> way, table = ("joint", "released-to-known"), Path("week1.csv")
-        >>> AttackOptions(weight="l1").choose(*way, released=table, seed=0, progress=silent).weight.name
+        >>> AttackOptions(weight="l1").choose(released=Path("week1.csv"), seed=0, progress=silent).weight.name
         'l1'
         """
         if self.train is not None and self.weight != AUTO:
@@ -206,15 +211,13 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
                 why="training chooses the weight",
                 fix="leave out --weight or --train; or write --weight auto",
             )
-        if self.weight in WEIGHTS:
-            return ChosenWeight(WEIGHTS[self.weight], None, None)
         if self.weight != AUTO:
-            return ChosenWeight(_read_weight(self.weight), None, None)
+            return ChosenWeight(hp.WEIGHTS.get(self.weight) or _read_weight(self.weight))
         if self.train is None:
-            return ChosenWeight(WEIGHTS[PAPERS], NOTHING_TO_TRAIN_ON, None)
+            return ChosenWeight(hp.WEIGHTS[PAPERS], NOTHING_TO_TRAIN_ON)
         refuse_to_train_on(released, self.train)
         found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
-        training = train(found.released, found.known, seed=seed, progress=progress)
+        training = hp.train(found.released, found.known, seed=seed, progress=progress)
         weight = training.weight_for(method, direction)
         return ChosenWeight(weight, f"{chosen_in_training(training)} The weight used here: {weight.name}.", training)
 
@@ -227,29 +230,26 @@ def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
     >>> refuse_to_train_on(Path("safer.csv"), None)
     """
     for table in tables or ():
-        if table.exists() and released.exists() and table.samefile(released):
+        try:
+            require_file(table, why="an attacker trains on two earlier tables", fix="check the path, or omit --train")
+        except InputError as error:
+            raise error.of("--train") from error
+        if released.exists() and table.samefile(released):
             raise InputError(
                 f"--train: {table} is the released table itself",
                 why="an attacker trains on tables whose true pairs they know",
                 fix="give two other tables of people whom the attacker knows",
             )
-        try:
-            require_file(table, why="an attacker trains on two earlier tables", fix="check the path, or omit --train")
-        except InputError as error:
-            raise error.of("--train") from error
 
 
-def _read_weight(name: str) -> Weight:
-    try:
-        return read_weight(name)
-    except InputError as error:
-        if Path(name).exists():
-            raise
+def _read_weight(name: str) -> hp.Weight:
+    if not Path(name).exists():
         raise InputError(
             f"there is no weight '{name}', and no such file",
             why="the weight scores each pair of users",
-            fix=f"use one of {', '.join(WEIGHTS)}, a file that habitprint train wrote, or auto",
-        ) from error
+            fix=f"use one of {', '.join(hp.WEIGHTS)}, a file that habitprint train wrote, or auto",
+        )
+    return hp.read_weight(name)
 
 
 def refuse_protected(known_file: Path) -> None:
@@ -267,41 +267,28 @@ def refuse_protected(known_file: Path) -> None:
         )
 
 
-@contextmanager
-def _or_as_is() -> Iterator[None]:
-    """Add to errors about the files beside a release that --as-is ignores them."""
-    try:
-        yield
-    except InputError as error:
-        fix = f"{error.fix}; or add --as-is, which does not transform KNOWN"
-        raise InputError(error.what, why=error.why, fix=fix) from error
-
-
-def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl.DataFrame:
+def _read_truth(truth: str, released: hp.Histograms, known: hp.Histograms) -> str | pl.DataFrame:
     """Return the truth as `evaluate` takes it; read and check it before the long work."""
-    if truth == SAME_ID:
-        require_common(common_users(truth, released.users, known.users).n, "equal ids")
-        return truth
     try:
-        table = read_table(truth)
-        common = common_users(table, released.users, known.users)
+        pairs = truth if truth == SAME_ID else read_table(truth)
+        common = common_users(pairs, released.users, known.users)
     except InputError as error:
         fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
         raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
-    require_common(common.n, f"{truth} ({table.height:,} rows)")
-    return table
+    require_common(common.n, truth)
+    return pairs
 
 
-def require_common(n_common: int, source: str) -> None:
+def require_common(n_common: int, truth: str) -> None:
     """Raise `InputError` if the truth has no common user: a share of nobody is not zero.
 
     Examples
     --------
-    >>> require_common(3, "equal ids")
+    >>> require_common(3, "same-id")
     """
     if n_common == 0:
         raise InputError(
-            f"--truth: according to {source}, no user is in both tables",
+            f"--truth {truth}: no user is in both tables",
             why="without common users, no attack can re-identify anybody",
             fix="check that ids are spelled as in the tables (case, leading zeros), released before known; for a table "
             "with fresh ids, give its key: --truth OUT.key.csv",
