@@ -117,9 +117,8 @@ class Story:
         Examples
         --------
         >>> from habitprint.cli.screen import Screen
-        >>> Screen(width=100).show(make_story(60, seed=0).blocks[:2])
+        >>> Screen(width=100).show(make_story(60, seed=0).blocks[:1])
         1. Four students
-        Their names are hidden. The attacker knows the habits of four people.
         """
         released, best = self.calls.released, self.attacks[0][2].accuracy_rate
         return [
