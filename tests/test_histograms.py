@@ -131,7 +131,7 @@ def table_with(**columns: list[object]) -> dict[str, object]:
         ({"user": ["a"], "plaice": ["x"], "count": [1]}, "no column 'place'"),
         ({"user": ["a"], "plaice": ["x"], "count": [1]}, "did you mean 'plaice'"),
         ({"user;place;count": ["a;x;1"]}, "give the separator"),
-        ({"user": [], "place": [], "count": []}, "the table is empty"),
+        ({"user": [], "place": [], "count": []}, "there are no users"),
         (table_with(count=[1, -2]), "negative in row 2"),
         (table_with(count=[1.0, float("nan")]), r"NaN\) in row 2"),
         (table_with(count=[float("inf"), 1.0]), "infinite in row 1"),

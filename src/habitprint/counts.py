@@ -58,12 +58,6 @@ def counts_from_table(
         )
     options = {user: "user", place: "place", count: "count"}
     require_columns(frame, list(options), source="the table", options=options)
-    if frame.height == 0:
-        raise InputError(
-            "the table is empty",
-            why="without rows there are no users",
-            fix="check how the table was made; it needs at least one row",
-        )
     long = pl.DataFrame(
         {
             "user": to_ids(frame[user], user),

@@ -307,7 +307,7 @@ def test_an_address_without_a_driver_says_what_to_install(monkeypatch: pytest.Mo
         return None
 
     monkeypatch.setattr("importlib.util.find_spec", find_nothing)
-    with pytest.raises(hp.InputError, match="neither SQLAlchemy nor an ADBC driver") as caught:
+    with pytest.raises(hp.InputError, match="SQLAlchemy, or the ADBC driver") as caught:
         query_address("mysql://me@host/calls", QUERY)
     assert "habitprint[sql]" in caught.value.fix
 

@@ -176,11 +176,12 @@ def _kind(file: Path) -> str:
 
 
 def _opened(files: list[Path], kind: str, how: Reading) -> tuple[Opened, str | None]:
-    if how.columns is not None and kind not in SEPARATED:
+    columns = how.columns
+    if columns is not None and (kind not in SEPARATED or isinstance(columns, str) or len(set(columns)) < len(columns)):
         raise InputError(
-            f"columns={how.columns!r} is for text files without a header",
-            why=f"the columns of a {kind} file have names",
-            fix="leave it away, and say which is which: user=…, time=…, place=…",
+            f"columns={columns!r} are not different names of the columns of a text file",
+            why=f"a text file without a header needs a name for each column; a {kind} file may have its own",
+            fix="write columns=['user', 'time', 'place'], or leave it out",
         )
     for file in files:
         require_content(file)
@@ -208,12 +209,6 @@ def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path]
 
 def _open_text(files: list[Path], how: Reading) -> Opened:
     columns, wanted = how.columns, how.roles
-    if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
-        raise InputError(
-            f"columns={columns!r} is not a list of different names",
-            why="each column has a name of its own",
-            fix="write columns=['user', 'time', 'place']",
-        )
     numbers = {role: wanted[role] for role in NUMBERS if role in wanted}
     expected = Expected(
         SEPARATED[_kind(files[0])],

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.io.inputs import distinct_names, reading, require_file
+from habitprint.io.inputs import distinct_names, not_installed, reading, require_file
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
@@ -26,7 +26,6 @@ PARTS = "[:/@?#;&]"  # the signs between the parts of an address
 OF_FILES = ("sqlite", "duckdb")
 LONG = 4  # letters: shorter secrets are hidden only where they are whole words, lest every message become dots
 CHECK = "check the query and the connection"
-INSTALL = "pip install 'habitprint[sql]'"
 # A file from an unknown author may contain a view that reads other files, or the network; a table needs neither.
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -173,11 +172,7 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     driver = ADBC.get(scheme)
     has_driver = driver is not None and importlib.util.find_spec(driver) is not None
     if not has_driver and importlib.util.find_spec("sqlalchemy") is None:
-        raise InputError(
-            f"cannot read {shown}: neither SQLAlchemy nor an ADBC driver is installed",
-            why="habitprint reads databases through one of them",
-            fix=f"{INSTALL}; also install the driver of your database",
-        )
+        raise not_installed(shown, "SQLAlchemy, or the ADBC driver of the database,", "sql")
     try:
         with reading(shown, why=f"the query was {sql!r}", fix=CHECK):
             return _by_adbc(driver, address, sql) if driver and has_driver else _by_sqlalchemy(address, sql)
@@ -273,11 +268,7 @@ def _connect_duckdb(path: Path) -> Any:
     try:
         import duckdb  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
-        raise InputError(
-            f"cannot read {path}: duckdb is not installed",
-            why="the file is not a SQLite file, and duckdb reads DuckDB files",
-            fix=INSTALL,
-        ) from error
+        raise not_installed(path, "duckdb", "sql") from error
     return duckdb.connect(str(path), read_only=True, config=LOCKED)
 
 

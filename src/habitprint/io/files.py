@@ -379,11 +379,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         if not place.parent.is_dir():
             raise no_parent(folder, folder.absolute().parent)
         if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:
-            raise InputError(
-                f"the folder {folder} exists already and is not empty",
-                why="habitprint overwrites nothing unless you ask it to",
-                fix="choose another name, or add --force (overwrite=True in Python)",
-            )
+            raise already_there(f"the folder {folder}", "exists already and is not empty")
     _require_permission(folder, place if place.is_dir() else place.parent)
 
 
@@ -413,7 +409,7 @@ def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
         made.replace(path)
 
 
-def already_there(path: Path | str) -> InputError:
+def already_there(path: Path | str, how: str = "exists already") -> InputError:
     """Return the error about a path that exists.
 
     Examples
@@ -421,11 +417,8 @@ def already_there(path: Path | str) -> InputError:
     >>> already_there("pairs.csv").what
     'pairs.csv exists already'
     """
-    return InputError(
-        f"{path} exists already",
-        why="habitprint overwrites nothing unless you ask it to",
-        fix="choose another name, or add --force (overwrite=True in Python)",
-    )
+    fix = "choose another name, or add --force (overwrite=True in Python)"
+    return InputError(f"{path} {how}", why="habitprint overwrites nothing unless you ask it to", fix=fix)
 
 
 def no_parent(path: Path | str, parent: Path | str) -> InputError:

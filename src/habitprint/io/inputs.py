@@ -226,6 +226,19 @@ class _Quiet:
 _quiet = _Quiet()
 
 
+def not_installed(path: str | os.PathLike[str], library: str, extra: str) -> InputError:
+    """Return the error about a library that reads a kind of file, and is not installed.
+
+    Examples
+    --------
+    >>> not_installed("calls.xlsx", "fastexcel", "excel").fix
+    "pip install 'habitprint[excel]'; or save the table as CSV"
+    """
+    what = f"cannot read {os.fspath(path)}: {library} is not installed"
+    fix = f"pip install 'habitprint[{extra}]'; or save the table as CSV"
+    return InputError(what, why=f"{library} reads such data", fix=fix)
+
+
 def distinct_names(names: Sequence[str]) -> list[str]:
     """Return names of columns, with those that come again marked as polars marks them in a CSV file.
 

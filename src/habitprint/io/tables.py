@@ -29,7 +29,7 @@ from habitprint.io.dialects import (
     find_dialect,
 )
 from habitprint.io.files import Output, check_target, write_all
-from habitprint.io.inputs import distinct_names, reading, require_content, require_file
+from habitprint.io.inputs import distinct_names, not_installed, reading, require_content, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 SHOWN = 50  # names of columns in a message
@@ -101,11 +101,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
     try:
         import fastexcel  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
-        raise InputError(
-            f"cannot read {path}: fastexcel is not installed",
-            why="fastexcel reads Excel files",
-            fix="pip install 'habitprint[excel]'; or save the sheet as CSV",
-        ) from error
+        raise not_installed(path, "fastexcel", "excel") from error
     if not path.exists():
         raise FileNotFoundError(path)
     workbook = fastexcel.read_excel(path)

@@ -23,17 +23,11 @@ def to_date(value: object) -> date:
     datetime.date(2012, 4, 9)
     """
     day = _whole_day(value)
-    if day is None:
+    if day is None or not FIRST_DAY <= day <= LAST_DAY:
         raise InputError(
-            f"{value!r} is not a date",
-            why="periods are made of whole days",
+            f"{value!r} is not a date that can be used",
+            why=f"periods are made of whole days between {FIRST_DAY} and {LAST_DAY}",
             fix="write it as year-month-day, such as '2012-04-09'",
-        )
-    if not FIRST_DAY <= day <= LAST_DAY:
-        raise InputError(
-            f"{day} is too far away",
-            why=f"periods lie between {FIRST_DAY} and {LAST_DAY}",
-            fix="check the year",
         )
     return day
 

@@ -104,6 +104,21 @@ class Period(Protocol):
         """Return the events, or their day table, with their parts."""
 
 
+def require_period(period: object) -> None:
+    """Raise `InputError` unless a value is a period.
+
+    Examples
+    --------
+    >>> require_period(ConsecutiveWeeks("2012-04-09"))
+    """
+    if not callable(getattr(period, "parts", None)):
+        raise InputError(
+            f"{period!r} is not a period",
+            why="it says which events are released and which are known",
+            fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.HalvesOfRows or another period",
+        )
+
+
 @dataclass(frozen=True)
 class FoundPeriod:
     """A period that was found in the data, and how.
@@ -188,20 +203,14 @@ def to_range(name: str, days: object) -> tuple[date, date]:
     >>> to_range("released", ("2012-04-09", "2012-04-15"))[0]
     datetime.date(2012, 4, 9)
     """
-    if not isinstance(days, (tuple, list)) or len(days) != 2:  # noqa: PLR2004 - first and last
+    ends = [to_date(day) for day in days] if isinstance(days, (tuple, list)) else []
+    if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - first and last
         raise InputError(
             f"{name} {days!r} is not a range of days",
-            why="a period has a first and a last day",
+            why="a period has a first day, and a last day that is not before it",
             fix=f"write {name}=('2012-04-09', '2012-04-15')",
         )
-    first, last = map(to_date, days)
-    if first > last:
-        raise InputError(
-            f"the {name} period ends on {last} before it begins on {first}",
-            why="a period has a first and a last day",
-            fix="swap the two",
-        )
-    return first, last
+    return ends[0], ends[1]
 
 
 @dataclass(frozen=True)
@@ -435,12 +444,7 @@ class OnDays:
 
     def __post_init__(self) -> None:
         _ = self.days
-        if not callable(getattr(self.of, "parts", None)):
-            raise InputError(
-                f"of={self.of!r} is not a period",
-                why="days of the week narrow down another period",
-                fix="write of=hp.ConsecutiveWeeks('2012-04-09'), or another period",
-            )
+        require_period(self.of)
 
     def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""

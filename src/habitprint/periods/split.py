@@ -19,7 +19,7 @@ from habitprint.histograms import Histograms
 from habitprint.ids import number_ids, positions, to_ids
 from habitprint.io.tables import collect
 from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable
-from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
+from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span, require_period
 from habitprint.progress import Progress, silent
 
 Sides = Literal["both", "all"]
@@ -315,12 +315,7 @@ def refuse_to_split(events: Events | DayTable, period: Period, active: int, coun
     """
     events = events.events if isinstance(events, DayTable) else events
     require_events(events)
-    if not callable(getattr(period, "parts", None)):
-        raise InputError(
-            f"{period!r} is not a period",
-            why="it says which events are released and which are known",
-            fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.HalvesOfRows or another period",
-        )
+    require_period(period)
     require_option("count", count, get_args(CountedAs))
     why = "it is the least number of events of a user in each part"
     require_whole("active", active, 1, why, fix="use 1 (the paper's choice) or more")
@@ -436,18 +431,14 @@ def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
     """
     if isinstance(users, str) and users in SIDES:
         return SIDES[users]
-    if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
-        raise InputError(
-            f"users={users!r} is not a list of users",
-            why="a fixed cohort has several users",
-            fix=f"write users=[{users!r}]; or 'both' for all who are in both parts, 'all' for all in either",
-        )
-    cohort = to_ids(users, "user").unique().sort()
+    given: object = users
+    is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    cohort = to_ids(users, "user").unique().sort() if is_list else pl.Series([])
     if cohort.is_empty():
         raise InputError(
-            "users=[] names nobody",
-            why="a fixed cohort has at least one user",
-            fix="name some users; for all who are active, leave it away",
+            f"users={users!r} is not a list of users",
+            why="a fixed cohort has one user or more",
+            fix="write users=['Jill']; or 'both' for all who are in both parts, 'all' for all in either",
         )
     return cohort
 
