@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.grids import OUTSIDE, Box, Grid
+from habitprint.places import OUTSIDE, Box, Grid
 
 BOX = Box(south=39.75, west=116.15, north=40.10, east=116.60)
 SIDES = st.integers(100, 40_000) | st.floats(0.5, 5.0).map(lambda km: round(km * 1000, 3))

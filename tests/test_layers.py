@@ -19,8 +19,8 @@ LAYERS = """
     io
     counts
     histograms events
-    mappings truth arguments
-    periods grids
+    places truth arguments
+    periods
     checks
     wording.findings
     datasets mechanisms weighing

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.io.tables import write_table
-from habitprint.mappings import NOT_MAPPED, PlaceMapping, UnknownPlaceWarning, read_place_mapping
+from habitprint.places import NOT_MAPPED, PlaceMapping, UnknownPlaceWarning, read_place_mapping
 from instances import tables
 
 PAIRS = {"place": ["a", "b", "c"], "to": ["x", "x", "y"]}

@@ -59,15 +59,10 @@ from habitprint.forecasting import Measured as Measured
 from habitprint.forecasting import PeopleNeeded as PeopleNeeded
 from habitprint.forecasting import forecast as forecast
 from habitprint.forecasting import people_for as people_for
-from habitprint.grids import Box as Box
-from habitprint.grids import Grid as Grid
 from habitprint.histograms import Histograms as Histograms
 from habitprint.histograms import align as align
 from habitprint.histograms import read_histograms as read_histograms
 from habitprint.losses import measure_losses as measure_losses
-from habitprint.mappings import PlaceMapping as PlaceMapping
-from habitprint.mappings import UnknownPlaceWarning as UnknownPlaceWarning
-from habitprint.mappings import read_place_mapping as read_place_mapping
 from habitprint.matching import Matching as Matching
 from habitprint.matching import MatchingPath as MatchingPath
 from habitprint.matching import MatchOptions as MatchOptions
@@ -133,6 +128,11 @@ from habitprint.periods import KnownInHalves as KnownInHalves
 from habitprint.periods import OnDays as OnDays
 from habitprint.periods import Split as Split
 from habitprint.periods import split as split
+from habitprint.places import Box as Box
+from habitprint.places import Grid as Grid
+from habitprint.places import PlaceMapping as PlaceMapping
+from habitprint.places import UnknownPlaceWarning as UnknownPlaceWarning
+from habitprint.places import read_place_mapping as read_place_mapping
 from habitprint.rates import Difference as Difference
 from habitprint.rates import Rate as Rate
 from habitprint.rates import wilson_interval as wilson_interval

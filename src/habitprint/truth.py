@@ -9,8 +9,8 @@ import polars as pl
 
 from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few
-from habitprint.ids import positions, to_ids
-from habitprint.io.tables import require_columns, to_frame
+from habitprint.ids import positions
+from habitprint.io.tables import id_pairs
 
 SAME_ID: Literal["same-id"] = "same-id"
 # "same-id": a user has the same id on both sides. Or a mapping from released to known ids; or a table with the columns
@@ -73,11 +73,7 @@ def truth_table(truth: Truth) -> pl.DataFrame:
             why="the truth says which released user is which known user",
             fix=f"give '{SAME_ID}', spelled like this, or a mapping or table from released to known ids",
         )
-    if isinstance(truth, Mapping) and (not truth or any(isinstance(known, (str, int)) for known in truth.values())):
-        truth = {"released": list(truth.keys()), "known": list(truth.values())}
-    frame = to_frame(truth)
-    require_columns(frame, ["released", "known"], source="the truth")
-    table = pl.DataFrame({side: to_ids(frame[side], side) for side in ("released", "known")}).unique()
+    table = id_pairs(truth, ("released", "known"), source="the truth")
     for side in ("released", "known"):
         repeated = table[side].filter(table[side].is_duplicated()).unique().sort().to_list()
         if repeated:

@@ -10,7 +10,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.datasets.real import Group, complete_journey, complete_journey_categories
-from habitprint.mappings import NOT_MAPPED, UnknownPlaceWarning
+from habitprint.places import NOT_MAPPED, UnknownPlaceWarning
 
 MODULE = import_module("habitprint.datasets.real")
 

@@ -10,7 +10,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.datasets.tracks import BEIJING, geolife, geolife_shared_files
-from habitprint.grids import Grid
+from habitprint.places import Grid
 
 CACHE = "habitprint-geolife.parquet"
 

@@ -30,15 +30,14 @@ from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.formatting import printable_json
-from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.io.inputs import read_text
 from habitprint.losses import UtilityMetric
-from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted
+from habitprint.places import Grid, PlaceMapping
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.runtime import versions

@@ -12,9 +12,7 @@ import polars as pl
 
 from habitprint.auditing.goal import Goal
 from habitprint.errors import InputError, first_few
-from habitprint.grids import Grid
 from habitprint.histograms import Histograms
-from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import (
     AddNoise,
     Coarsen,
@@ -30,6 +28,7 @@ from habitprint.mechanisms import (
     with_seed,
 )
 from habitprint.mechanisms.recipe import AnyMechanism
+from habitprint.places import Grid, PlaceMapping
 
 MOST_STEPS = 6  # of the same kind
 FEWEST_PLACES = 2

@@ -21,9 +21,7 @@ from habitprint.display import abbreviated
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
-from habitprint.grids import Grid
 from habitprint.histograms import Histograms, n_shared_places
-from habitprint.mappings import PlaceMapping
 from habitprint.matching import MatchOptions, Method
 from habitprint.matching.match import MatchBackend
 from habitprint.mechanisms import InputFile, Losses, Release
@@ -33,6 +31,7 @@ from habitprint.mechanisms.release import holds_shares
 from habitprint.periods import Calendar, DayTable, HalvesOfRows, KnownInHalves, OnDays, Period, Span, Split, split
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted, CountBackend, refuse_to_split
+from habitprint.places import Grid, PlaceMapping
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import Weight

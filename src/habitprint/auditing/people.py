@@ -17,7 +17,6 @@ from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
 from habitprint.formatting import counted
-from habitprint.grids import Grid
 from habitprint.histograms import align
 from habitprint.ids import positions as rows_of
 from habitprint.ids import to_ids
@@ -25,6 +24,7 @@ from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.matching import Matching, pair_margins
 from habitprint.matching.path import find_sizes
 from habitprint.mechanisms import GuaranteedRisk
+from habitprint.places import Grid
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime.parallel import PLACES

@@ -25,7 +25,6 @@ from habitprint.histograms import TableSpec
 from habitprint.io.dialects import Expected
 from habitprint.io.files import real_path
 from habitprint.io.tables import READERS, read_names, read_table
-from habitprint.mappings import Unknown
 from habitprint.mechanisms import files as on_disk
 from habitprint.mechanisms import from_flags
 from habitprint.mechanisms.exposure import is_grouped, looks_protected
@@ -34,6 +33,7 @@ from habitprint.mechanisms.groups.table import Loss
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import Period, Span, count_release
 from habitprint.periods.periods import to_range
+from habitprint.places import Unknown
 from habitprint.truth import SAME_ID
 from habitprint.wording import releases as saying
 from habitprint.wording.blocks import Block, Command, terms

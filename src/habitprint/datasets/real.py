@@ -17,7 +17,7 @@ from habitprint.events.read import find_files
 from habitprint.ids import to_ids
 from habitprint.io.inputs import reading
 from habitprint.io.tables import read_table, require_columns, to_frame
-from habitprint.mappings import PlaceMapping
+from habitprint.places import PlaceMapping
 
 # D4D: the calls of mobile-phone customers in Ivory Coast, and where antennas and sub-prefectures are.
 ABIDJAN = "Africa/Abidjan"

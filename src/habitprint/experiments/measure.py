@@ -19,7 +19,6 @@ from habitprint.events.spec import DayName
 from habitprint.experiments import jobs
 from habitprint.experiments.jobs import ALL, DataName, Description, Done, Job, MeasuredAttack, ProtectionEffect, Setting
 from habitprint.experiments.sources import Data, DataSource
-from habitprint.grids import OUTSIDE, Grid
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.io.tables import collect
@@ -33,6 +32,7 @@ from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_days, weeks_of
 from habitprint.periods.day_table import DayTable
 from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.places import OUTSIDE, Grid
 from habitprint.progress import Progress, silent
 from habitprint.runtime.parallel import Once
 from habitprint.truth import SAME_ID, common_users

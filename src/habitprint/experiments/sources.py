@@ -15,11 +15,10 @@ from habitprint.datasets.twins import twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName
-from habitprint.grids import Box
 from habitprint.io.tables import collect
-from habitprint.mappings import PlaceMapping
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
+from habitprint.places import Box, PlaceMapping
 
 FORTNIGHT = ConsecutiveWeeks("2012-04-09")
 TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks

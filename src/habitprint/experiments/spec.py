@@ -26,10 +26,10 @@ from habitprint.experiments.jobs import (
     to_record,
 )
 from habitprint.experiments.sources import Data, DataSource
-from habitprint.grids import Box
 from habitprint.io.inputs import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
+from habitprint.places import Box
 from habitprint.weighing import WeightName
 
 Bound = Literal["", "more than", "up to"]

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from habitprint.errors import InputError, MissingColumnsError, first_few, first_line
+from habitprint.ids import to_ids
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import query_file
 from habitprint.io.dialects import (
@@ -403,6 +404,21 @@ def to_frame(table: Any) -> pl.DataFrame:
         why="a table is a frame of polars, pandas, pyarrow, DuckDB, …, or a dictionary of columns",
         fix="convert it to one of these; read a file with hp.read_histograms(path)",
     )
+
+
+def id_pairs(table: Any, columns: tuple[str, str], *, source: str) -> pl.DataFrame:
+    """Return a table of pairs of ids: two columns of a table, or the keys and values of a dictionary; repeats once.
+
+    Examples
+    --------
+    >>> id_pairs({"p": "Jo"}, ("released", "known"), source="the truth").rows()
+    [('p', 'Jo')]
+    """
+    if isinstance(table, Mapping) and (not table or any(isinstance(value, (str, int)) for value in table.values())):
+        table = dict(zip(columns, (list(table.keys()), list(table.values())), strict=True))
+    frame = to_frame(table)
+    require_columns(frame, columns, source=source)
+    return pl.DataFrame({name: to_ids(frame[name], name) for name in columns}).unique()
 
 
 def speaks_arrow(table: object) -> bool:

@@ -8,7 +8,6 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.formatting import printable_json
-from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.recoding import (
@@ -21,6 +20,7 @@ from habitprint.mechanisms.recoding import (
     SuppressBelow,
 )
 from habitprint.mechanisms.release import Mechanism
+from habitprint.places import PlaceMapping
 
 AnyMechanism = (
     Coarsen

@@ -15,7 +15,6 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole, require_number, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mappings import PlaceMapping, Unknown, read_place_mapping
 from habitprint.mechanisms.guarantees import (
     EqualTotals,
     LimitedContribution,
@@ -36,6 +35,7 @@ from habitprint.mechanisms.release import (
     holds_shares,
     keep_users,
 )
+from habitprint.places import PlaceMapping, Unknown, read_place_mapping
 from habitprint.progress import Progress, silent
 
 Popularity = Literal["visits", "users"]
