@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import habitprint as hp
+from habitprint.attacks import SuiteResult, run_suite
+from habitprint.auditing.candidates import UNPROTECTED, Candidate
+from habitprint.auditing.goal import Goal
+from habitprint.auditing.trials import Trial, make_trial
 
 Canonical = Literal["town", "small town", "calls", "release"]
 
@@ -29,6 +33,15 @@ def canonical(name: Canonical) -> hp.Audit:
     if name == "town":
         return audit_of_town(150, 25, seed=4, target=0.1)
     return audit_of_town(30, 8, target=0.2)
+
+
+def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal) -> Trial:
+    """Protect, run the full suite, and measure what is lost; unprotected, the attacks were made before."""
+    release, tables = base.scenario.protected_by(candidate.mechanism)
+    attacked = base
+    if candidate != UNPROTECTED:
+        attacked = run_suite(tables, base.suite_for_protected, seed=goal.seed)
+    return make_trial(base.scenario, candidate, release, attacked, goal)
 
 
 def read_canonical(name: Canonical, folder: Path) -> hp.Audit:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town, canonical
+from audits import audit_of_town, canonical, run_trial
 from habitprint.attacks import Scenario, SuiteResult, run_suite
 from habitprint.auditing import people, search
 from habitprint.auditing.candidates import (
@@ -23,7 +23,7 @@ from habitprint.auditing.candidates import (
 )
 from habitprint.auditing.goal import PASS, Goal, judge
 from habitprint.auditing.search import find_protection
-from habitprint.auditing.trials import Protections, Trial, run_trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE

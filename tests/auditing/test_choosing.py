@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town, canonical
+from audits import audit_of_town, canonical, run_trial
 from habitprint.attacks import Scenario, full_suite, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import UNPROTECTED, group_needed, list_candidates, micro_aggregation
@@ -18,7 +18,7 @@ from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.search import Deepen, Step, Tried, find_protection, next_step, size_between
-from habitprint.auditing.trials import BELOW_LINE, Protections, run_trial
+from habitprint.auditing.trials import BELOW_LINE, Protections
 from habitprint.auditing.verdict import Alternative, find_alternatives, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest

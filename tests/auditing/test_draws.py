@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 import habitprint as hp
+from audits import run_trial
 from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing.candidates import TRIAL_SEED, UNPROTECTED, micro_aggregation, rounding, shared_places
 from habitprint.auditing.goal import FAIL, PASS, Goal, judge
 from habitprint.auditing.reconstruction import TakenApart
-from habitprint.auditing.trials import Trial, run_trial
+from habitprint.auditing.trials import Trial
 from habitprint.auditing.verdict import users_needed
 from habitprint.mechanisms import chain, with_seed
 from habitprint.rates import Rate

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from audits import run_trial
 from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.search import Screening, find_protection
-from habitprint.auditing.trials import Protections, Trial, make_trial, run_trial
+from habitprint.auditing.trials import Protections, Trial, make_trial
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
 from habitprint.wording.protections import on_whom

@@ -5,6 +5,7 @@ from typing import Any, get_args
 import pytest
 
 import habitprint as hp
+from audits import run_trial
 from habitprint.attacks import (
     ALL_WEIGHTS,
     Attack,
@@ -20,7 +21,7 @@ from habitprint.auditing import search
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.search import find_protection
-from habitprint.auditing.trials import Protections, Trial, run_trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import SCALES, find_cheapest
 
 DECIDE: tuple[Decide, ...] = get_args(Decide)

@@ -592,7 +592,6 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
             curves,
             protections,
             needed=None if forecast is None else forecast.needed,
-            side=side,
             n_released=None if everybody is None else everybody.n_released,
         ),
         people=people,

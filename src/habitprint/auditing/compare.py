@@ -1,7 +1,7 @@
 """Audits side by side: candidate releases, one before and after protection, or two periods."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
@@ -26,24 +26,45 @@ SCHEMA = "habitprint-comparison/1"
 FEWEST = 2
 
 AdviceGiven = Literal["none is needed", "a protection", "sample meets the target", "none is enough"]
-Aspect = Literal[
-    "release span",
-    "known span",
-    "people counted",
-    "people known",
-    "people in the file",
-    "places released",
-    "how habits are counted",
-    "share of the people known",
-    "strongest attack",
-    "target",
-    "target for each person",
-    "what the release is for",
-    "what decides",
-]
 
 
-GOALS: frozenset[Aspect] = frozenset({"target", "target for each person", "what the release is for", "what decides"})
+def _counted_how(run: Run) -> str | None:
+    if run.count is None:
+        return None
+    spec = run.events or EventSpec()
+    side = spec.side if run.grid is None else run.grid.side
+    parts = [
+        run.count,
+        "" if run.active in (None, 1) else f"at least {run.active} events",
+        "" if side is None else f"squares of {side:g} m",
+        "" if not spec.by_hours else f"blocks of {counted(spec.by_hours, 'hour')}",
+        "days of the week apart" if spec.by_weekday else "",
+        "" if spec.shared == "keep" else f"shared histories: {spec.shared}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+# In what audits may differ beyond what they found, and how each has it; None where it is not told.
+ASPECTS: dict[str, Callable[[Audit], str | None]] = {
+    "release span": lambda audit: audit.data.scope.released.words or None,
+    "known span": lambda audit: audit.data.scope.known.words or None,
+    "people counted": lambda audit: f"{audit.strongest.rate.n:,}",
+    "people known": lambda audit: f"{audit.data.scope.n_known:,}",
+    "people in the file": lambda audit: (
+        None if audit.data.scope.share_of_rows is None else f"{audit.data.scope.n_in_file:,}"
+    ),
+    "places released": lambda audit: f"{audit.data.released.n_places:,}",
+    "how habits are counted": lambda audit: _counted_how(audit.run),
+    "share of the people known": lambda audit: percent(audit.options.overlap or 1.0),
+    "strongest attack": lambda audit: audit.strongest.name,
+    "target": lambda audit: percent(audit.verdict.target),
+    "target for each person": lambda audit: (
+        "none" if audit.options.person_target is None else percent(audit.options.person_target)
+    ),
+    "what the release is for": lambda audit: SCALES[audit.options.keep].kept,
+    "what decides": lambda audit: f"what is {audit.options.decide}",
+}
+GOALS = frozenset({"target", "target for each person", "what the release is for", "what decides"})
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class Unlike:
     (True, False)
     """
 
-    aspect: Aspect
+    aspect: str
     first: str | None
     here: str | None
 
@@ -119,8 +140,7 @@ class Compared:
     advice: AdviceGiven
     advised: Trial | None
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     @classmethod
     def of(cls, audit: Audit, name: str) -> "Compared":
@@ -177,8 +197,7 @@ class Against:
     unlike: tuple[Unlike, ...]
     shared_inputs: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
 
 @dataclass(frozen=True)
@@ -211,8 +230,7 @@ class Comparison(Drawn):
     others: tuple[Against, ...]
     sources: tuple[Audit, ...] = field(repr=False)
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
         """Return the audits as a frame, one row each; differences are to the first.
@@ -323,44 +341,9 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 def _unlike(first: Audit, other: Audit) -> Iterable[Unlike]:
     """Return in what two audits differ beyond what they found."""
-    for (aspect, before), (_, here) in zip(_aspects(first), _aspects(other), strict=True):
-        if before != here:
-            yield Unlike(aspect, before, here)
-
-
-def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
-    options, scope = audit.options, audit.data.scope
-    return [
-        ("release span", scope.released.words or None),
-        ("known span", scope.known.words or None),
-        ("people counted", f"{audit.strongest.rate.n:,}"),
-        ("people known", f"{scope.n_known:,}"),
-        ("people in the file", None if scope.share_of_rows is None else f"{scope.n_in_file:,}"),
-        ("places released", f"{audit.data.released.n_places:,}"),
-        ("how habits are counted", _counted_how(audit.run)),
-        ("share of the people known", percent(1.0 if options.overlap is None else options.overlap)),
-        ("strongest attack", audit.strongest.name),
-        ("target", percent(audit.verdict.target)),
-        ("target for each person", "none" if options.person_target is None else percent(options.person_target)),
-        ("what the release is for", SCALES[options.keep].kept),
-        ("what decides", f"what is {options.decide}"),
-    ]
-
-
-def _counted_how(run: Run) -> str | None:
-    if run.count is None:
-        return None
-    spec = run.events or EventSpec()
-    side = spec.side if run.grid is None else run.grid.side
-    parts = [
-        run.count,
-        "" if run.active in (None, 1) else f"at least {run.active} events",
-        "" if side is None else f"squares of {side:g} m",
-        "" if not spec.by_hours else f"blocks of {counted(spec.by_hours, 'hour')}",
-        "days of the week apart" if spec.by_weekday else "",
-        "" if spec.shared == "keep" else f"shared histories: {spec.shared}",
-    ]
-    return ", ".join(part for part in parts if part)
+    for aspect, of in ASPECTS.items():
+        if of(first) != of(other):
+            yield Unlike(aspect, of(first), of(other))
 
 
 def _shared(inputs: Sequence[InputFile], others: Sequence[InputFile]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import partial
 from itertools import pairwise
 from typing import Literal, TypeVar
 
@@ -37,7 +36,6 @@ from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.periods.split import IS_INSIDE, tally
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
-from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
 from habitprint.weighing import Weight
 
 STAGE = "what the risk depends on"
@@ -221,9 +219,7 @@ def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     points = [Point(float(n), f"{n:,} people", whole.rate, n, is_as_released=True)]
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
-        parts = tables.groups(number, whole.matching.seed)
-        jobs = [partial(_rate_again, whole, part) for part in parts]
-        rates = run_parallel(jobs, inner, n_threads=BESIDE_SEARCH)
+        rates = [attack_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     return Curve("users", "people", "random groups" if n_groups else "too few people", tuple(points[::-1]))
 
@@ -255,11 +251,6 @@ def attack_again(whole: AttackResult, tables: Scenario, progress: Progress, meth
     return run_attack(tables, attack, seed=whole.matching.seed, progress=progress)
 
 
-def _rate_again(whole: AttackResult, tables: Scenario, progress: Progress) -> Rate:
-    """Return what the same attack on other tables identifies, and forget the rest."""
-    return attack_again(whole, tables, progress).rate
-
-
 def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     """Attack random parts of the counts of two tables, of the same users.
 
@@ -282,7 +273,7 @@ def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
         inner = nested(progress, STAGE, done, len(SHARES_OF_COUNTS), label)
         released, known = (_thinned(table, share, random) for table in (tables.released, tables.known))
         part = Scenario(released, known, tables.truth).counting(whole.rate.n)
-        points.append(Point(share, label, _rate_again(whole, part, inner), part.common.n))
+        points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
     return Curve("counts", "share of the counts", "thinned counts", tuple(points))
 
@@ -330,15 +321,12 @@ def resolution_curve(
     x, label = (n_places, f"{n_places:,} places") if side is None else (side, f"squares of {side:g} m")
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
 
-    def measure(done: int, step: Candidate, progress: Progress) -> Point:
+    for done, step in enumerate(steps):
         inner = nested(progress, STAGE, done, len(steps), step.label)
         coarse = whole.scenario.protected_by(step.mechanism)[1].fully_transformed.counting(n)
         rate = attack_again(whole, coarse, inner, "approximate").rate
         n_left = 1 if step.is_merging_rare else 0  # the place that all others become
-        return Point(float(step.parameter or 0) + n_left, step.label, rate, coarse.common.n)
-
-    jobs = [partial(measure, done, step) for done, step in enumerate(steps)]
-    points += run_parallel(jobs, progress, n_threads=BESIDE_SEARCH)
+        points.append(Point(float(step.parameter or 0) + n_left, step.label, rate, coarse.common.n))
     unprotected = points[0]  # with as many places as a step leaves, it is still the finest
     return Curve(
         "resolution",
@@ -376,22 +364,17 @@ def duration_curve(
     longer = {} if overlap is not None else _longer(prepared, longest)
     shorter = [length for length in LENGTHS if length < longest]
     lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
-    n = whole.rate.n
-
-    def measure(done: int, length: int, progress: Progress) -> Point:
+    n, points = whole.rate.n, []
+    for done, length in enumerate(lengths):
         inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
-        if length == longest:
-            rate, n_users = whole.rate, n
-        elif length < longest:
-            part = _first_days(days, length, whole.scenario).counting(n)
-            rate, n_users = _rate_again(whole, part, inner), part.common.n
-        else:
-            grown = attack_again(whole, _counted(source, longer[length]), inner)
-            rate, n_users = _among_the_same(grown, whole), n
-        return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
-
-    jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
-    points = run_parallel(jobs, progress, n_threads=BESIDE_SEARCH)
+        rate, n_users = whole.rate, n
+        if length < longest:
+            found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
+            part = Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.scenario.truth).counting(n)
+            rate, n_users = attack_again(whole, part, inner).rate, part.common.n
+        elif length > longest:
+            rate = _among_the_same(attack_again(whole, _counted(source, longer[length]), inner), whole)
+        points.append(Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest))
     how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
     return Curve("duration", "days in each period", how, tuple(points))
 
@@ -465,11 +448,6 @@ def _by_day(source: CountedEvents, tables: Scenario) -> DayTable:
         number = pl.col("day") - pl.col("day").min().over("part")
     (days,) = collect([rows.with_columns(day=number.cast(pl.Int32))], source.days.events.source)
     return replace(parts.days, frame=days.lazy())
-
-
-def _first_days(days: DayTable, length: int, whole: Scenario) -> Scenario:
-    found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
-    return Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.truth)
 
 
 @dataclass(frozen=True)
@@ -609,16 +587,11 @@ def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, Date
     else:
         pairs[f"the two busiest weeks, from {in_words(weeks.ranges[0][0])}"] = weeks
     starts = [file[0] + 2 * n_days * at * DAY for at in range(_n_days(file) // (2 * n_days))]
-    for first in _spread([first for first in starts if _has_rows(source, first, n_days)], N_PAIRS):
+    seen = [{(day.day - first).days // n_days for day in source.calendar.usual} for first in starts]
+    for first in _spread([first for first, each in zip(starts, seen, strict=True) if {0, 1} <= each], N_PAIRS):
         label = f"{counted(n_days, 'day')} from {in_words(first)}, then as many again"
         pairs[label] = DateRanges(_days_from(first, n_days), _days_from(first + n_days * DAY, n_days))
     return pairs
-
-
-def _has_rows(source: CountedEvents, first: date, n_days: int) -> bool:
-    """Tell whether there are events in each of two periods from a day on."""
-    seen = {(day.day - first).days // n_days for day in source.calendar.usual}
-    return {0, 1} <= seen
 
 
 def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, DateRanges]:
@@ -640,18 +613,16 @@ def _attack_each(
 ) -> dict[DateRanges, Rate]:
     """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
     once, seed = list(dict.fromkeys(periods)), part.matching.seed
-
-    def measure(done: int, ranges: DateRanges, progress: Progress) -> Rate | None:
+    rates = {}
+    for done, ranges in enumerate(once):
         inner = nested(progress, STAGE, done, len(once), ranges.words)
         try:
             tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
         except InputError:  # nobody has events enough in one of the two
-            return None
-        return _rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
-
-    jobs = [partial(measure, done, ranges) for done, ranges in enumerate(once)]
-    rates = zip(once, run_parallel(jobs, progress, n_threads=BESIDE_SEARCH), strict=True)
-    return {ranges: rate for ranges, rate in rates if rate is not None}
+            continue
+        if tables.n_people >= FEWEST_USERS:
+            rates[ranges] = attack_again(part, tables, inner).rate
+    return rates
 
 
 def _pairs_curve(

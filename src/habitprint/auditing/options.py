@@ -1,6 +1,7 @@
 """What is asked of an audit: one record from keywords and flags to ``report.json``."""
 
 import re
+from functools import partial
 from typing import Annotated, get_args
 
 from habitprint.auditing.goal import Decide, Goal
@@ -34,6 +35,9 @@ def to_share(text: str, option: str) -> float:
     return value
 
 
+rate = partial(flag, metavar="RATE", read=to_share)
+
+
 class AuditOptions(Record, frozen=True, kw_only=True):
     """What is asked of an audit; None is not asked for. Rates are shares of one.
 
@@ -47,12 +51,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
 
     overlap: Annotated[
         float | None,
-        flag(
-            "Share of the released people whom the attacker knows, such as 50%; default: all.",
-            ATTACKER,
-            metavar="RATE",
-            read=to_share,
-        ),
+        rate("Share of the released people whom the attacker knows, such as 50%; default: all.", ATTACKER),
     ] = None
     population: Annotated[
         int | None,
@@ -69,12 +68,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     ] = 0
     target: Annotated[
         float | None,
-        flag(
-            f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.",
-            MAIN,
-            metavar="RATE",
-            read=to_share,
-        ),
+        rate(f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.", MAIN),
     ] = None
     decide: Annotated[
         Decide,
@@ -94,21 +88,17 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     ] = "patterns"
     confident_target: Annotated[
         float | None,
-        flag(
+        rate(
             "Highest precision allowed for the attacker's most confident claims (the top 5%, at least 50 claims).",
             PROTECTIONS,
-            metavar="RATE",
-            read=to_share,
         ),
     ] = None
     person_target: Annotated[
         float | None,
-        flag(
+        rate(
             "Highest probability allowed of pointing at the row of any one person. With --decide measured, it applies "
             "to the top 10% most confident claims, at least 50. It does not cover rows reconstructed.",
             PROTECTIONS,
-            metavar="RATE",
-            read=to_share,
         ),
     ] = None
     counts: Annotated[
@@ -124,12 +114,10 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     ] = None
     fail_above: Annotated[
         float | None,
-        flag(
+        rate(
             "Exit with code 1 if the risk of the table is above this rate. The risk is the upper end of the 95% "
             "interval, or the guarantee of a protected table.",
             MAIN,
-            metavar="RATE",
-            read=to_share,
         ),
     ] = None
     accept: Annotated[

@@ -128,11 +128,6 @@ class Groups:
             sums = _move(sums, published.places, places)
         return cls(sums, of_row, np.asarray(np.minimum(step, 1.0), np.float64))
 
-    @property
-    def group(self) -> Indices:
-        """Return the group of each value in `sums`."""
-        return np.repeat(np.arange(self.sums.shape[0]), np.diff(self.sums.indptr))
-
 
 def _is_rescaled(steps: Sequence[Step]) -> bool:
     """Return whether a step after the groups took something from their rows, which are then scaled to shares anew."""
@@ -277,10 +272,6 @@ class Scene:
         shares = max(rows, key=lambda each: float(shared_cells(each, published)[2].sum()))
         return cls(tables, groups, known, _look_in(pointed, known, tables.released, groups.of_row), shares)
 
-    def looking_as(self, pointed: Matching) -> "Scene":
-        """Return the same, of an attacker who looks for people where another attack points."""
-        return replace(self, looked_in=_look_in(pointed, self.known, self.tables.released, self.groups.of_row))
-
     @cached_property
     def of_person(self) -> Indices:
         """Return the row in `known` of everybody who counts, -1 where nothing is left of it."""
@@ -331,12 +322,14 @@ def reconstruct(
     def claims() -> Iterator[tuple[UnmixingMethod, SparseMatrix]]:
         for rows in _named(pieces, scene.known, progress):
             yield "denominators", rows
-        for each in scene, *map(scene.looking_as, also):
+        released, of_row = scene.tables.released, scene.groups.of_row
+        looked_in = [scene.looked_in, *(_look_in(pointed, scene.known, released, of_row) for pointed in also)]
+        for each in (replace(scene, looked_in=looked) for looked in looked_in):
             for least in SOLE_VISITOR, 0.0:
                 yield "known-places", _read_known_places(each, least)
             yield "subtraction", _subtract_others(each)
         for other in others:
-            for rows in _intersect(scene, *_second_look(scene, other, progress), progress):
+            for rows in _intersect(scene, other, progress):
                 yield "intersection", rows
 
     # What the attacker knows anyway, the release does not give away.
@@ -393,7 +386,8 @@ def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
     For every total T, the values that are whole multiples of 1/T within the published step, if they add up to half of a
     row at least and to one row at most; and those of them that fit no smaller total.
     """
-    sums, group, n_groups = groups.sums, groups.group, groups.sums.shape[0]
+    sums, n_groups = groups.sums, groups.sums.shape[0]
+    group = np.repeat(np.arange(n_groups), np.diff(sums.indptr))
     step = groups.step[group]
     smallest = np.zeros(len(step), np.int64)  # the least total that each value fits
     most = max(1, int(min(MOST_EVENTS, 0.5 / groups.step.min())))  # beyond, everything fits
@@ -487,25 +481,20 @@ def unexplained_sums(scene: Scene) -> SparseMatrix:
     return left
 
 
-def _second_look(scene: Scene, other: Release, progress: Progress) -> tuple[Groups, Indices]:
-    """Return the groups of another release of the same people, and in which the attacker looks for each known user."""
-    groups = Groups.of(other, scene.known.places)
-    if groups is None:
+def _intersect(scene: Scene, other: Release, progress: Progress) -> Iterator[SparseMatrix]:
+    """Yield rows for each known user from the values that are equal in both of their groups, in two releases.
+
+    Such values belong to people who are in both groups. They are claimed whole, by denominators and by known places.
+    """
+    first, second, group = scene.groups, Groups.of(other, scene.known.places), scene.looked_in
+    if second is None:
         raise InputError(
             "the other release is not in groups",
             why="only releases in groups can be intersected",
             fix="pass only releases made with groups (--k), or remove this one",
         )
     pointed = point(Scenario(other.histograms, scene.tables.known, scene.tables.truth, other.steps), progress)
-    return groups, _look_in(pointed, scene.known, other.histograms, groups.of_row)
-
-
-def _intersect(scene: Scene, second: Groups, again: Indices, progress: Progress) -> Iterator[SparseMatrix]:
-    """Yield rows for each known user from the values that are equal in both of their groups, in two releases.
-
-    Such values belong to people who are in both groups. They are claimed whole, by denominators and by known places.
-    """
-    first, group = scene.groups, scene.looked_in
+    again = _look_in(pointed, scene.known, other.histograms, second.of_row)
     who = np.flatnonzero((group >= 0) & (again >= 0))
     both, of_user = np.unique(np.column_stack([group[who], again[who]]), axis=0, return_inverse=True)
     row, place, one, two = shared_cells(first.sums[both[:, 0]], second.sums[both[:, 1]])

@@ -1,4 +1,4 @@
-"""What to do next to find the cheapest protection that is enough: decisions only, from what was tried."""
+"""The search for the cheapest protection that is enough: decisions from what was tried, and a runner that does them."""
 
 import math
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -7,21 +7,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from habitprint.attacks import (
-    Attack,
-    SuiteResult,
-    count_identified,
-    run_attack,
-    run_screening,
-    run_suite,
-)
-from habitprint.auditing.candidates import (
-    TRIAL_SEED,
-    UNPROTECTED,
-    Candidate,
-    list_candidates,
-    why_no_noise,
-)
+from habitprint.attacks import Attack, SuiteResult, count_identified, run_attack, run_screening, run_suite
+from habitprint.auditing.candidates import TRIAL_SEED, UNPROTECTED, Candidate, list_candidates, why_no_noise
 from habitprint.auditing.goal import FAIL, OPEN, ROWS, Decide, Goal, judge
 from habitprint.auditing.people import Confidence, look_closer
 from habitprint.auditing.trials import Best, NotTried, Protections, Trial, make_trial
@@ -33,12 +20,25 @@ from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.runtime.parallel import run_parallel
 
+STAGE = "protections"
 MOST_CONFIRMED = 12
 ROUNDING = 1e-9  # of a size of groups
 FAR_ABOVE = 1.5  # times the target
 NEARLY = 0.15  # of one user: among 47,299, what the line says of the next smaller groups was off by a third of that
 TRIED_AT_ONCE = 2  # protections, on all users
 NOTHING_LOST = Cost(0.0, 0.0, 0.0)
+ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
+# Draws of a random protection that is a close call. The published file is one more: it is worse than all n of them with
+# a probability of 1 / (n + 1) at most.
+N_DRAWS = 19
+MOST_DRAWN = 4_000  # people in all draws of a protection: among many, one draw is like another
+# Users for whom margins are computed where rare places are one: an exact matching can take very long.
+MOST_MERGED = 1_000
+
+Look = Callable[[Progress], tuple[Rate, Confidence | None]]
+# What the full suite starts from after screening: the release, whose tables are aligned anew, and the matchings.
+Start = tuple[Release, list[tuple[Attack, Matching]]]
+Outcomes = dict[Candidate, tuple[Trial, Start | None] | NotTried]
 
 
 @dataclass(frozen=True)
@@ -101,21 +101,7 @@ class Screening:
 
     @classmethod
     def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
-        """Return the screening from trials with some of the users.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> from habitprint.attacks import Scenario, run_suite
-        >>> from habitprint.auditing.candidates import micro_aggregation
-        >>> from habitprint.auditing.trials import run_trial
-        >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
-        >>> part = run_suite(tables.sample(60, seed=0))
-        >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
-        >>> screening = Screening.of(tried, goal)
-        >>> [each.label for each in screening.next_few({}, [])]
-        ['groups of 5']
-        """
+        """Return the screening from trials with some of the users."""
         keep = goal.keep
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
 
@@ -394,17 +380,6 @@ def size_between(
     int or None
         None where that size must cost more, and no smaller one should be enough; or where all between are too small.
         The latter is said only of the guarantee, which follows from the number of groups: what is measured is tried.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> from habitprint.attacks import Scenario, run_suite
-    >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> from habitprint.auditing.trials import run_trial
-    >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
-    >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
-    >>> [size_between(*trials, (5, 20), Goal(target), "guaranteed") for target in (0.1, 0.051, 0.049)]
-    [10, 19, None]
     """
     fails, holds = sizes
     risks = [trial.guaranteed.average if by == "guaranteed" else trial.selection_rate.high for trial in (weak, strong)]
@@ -420,17 +395,6 @@ def size_between(
     size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
     least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
     return None if least is not None and not may_be_cheaper(least, enough) else size
-
-
-STAGE = "protections"
-Look = Callable[[Progress], tuple[Rate, Confidence | None]]
-ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
-# Draws of a random protection that is a close call. The published file is one more: it is worse than all n of them with
-# a probability of 1 / (n + 1) at most.
-N_DRAWS = 19
-MOST_DRAWN = 4_000  # people in all draws of a protection: among many, one draw is like another
-# Users for whom margins are computed where rare places are one: an exact matching can take very long.
-MOST_MERGED = 1_000
 
 
 def find_protection(
@@ -510,22 +474,6 @@ def find_protection(
 
 
 @dataclass(frozen=True, eq=False)
-class _Screened:
-    """A protection on which screening attacks were run.
-
-    Parameters
-    ----------
-    release, made
-        What the full suite starts from: the release, whose tables are aligned anew, and the matchings that were made.
-        None where it is out already: releases take memory.
-    """
-
-    trial: Trial
-    release: Release | None = None
-    made: tuple[tuple[Attack, Matching], ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
 class _Runner:
     """Do what the planner says. Jobs that run at the same time only return what they find.
 
@@ -538,7 +486,7 @@ class _Runner:
     goal: Goal
     look: Look | None
     progress: Progress
-    screened: dict[Candidate, _Screened] = field(default_factory=dict)  # on all users, where the full suite may follow
+    starts: dict[Candidate, Start] = field(default_factory=dict)  # on all users, where the full suite may follow
 
     def screen(self, candidates: Sequence[Candidate]) -> tuple[dict[Candidate, Trial], list[NotTried]]:
         """Try all on a part of the users, and return what came of it.
@@ -549,18 +497,13 @@ class _Runner:
         for each in candidates:
             chains.setdefault(each.family if each.is_cheaper_among_more else each, []).append(each)
         strong_first = [sorted(chain, key=lambda each: -(each.parameter or 0)) for chain in chains.values()]
-        found = self._try(self.part, strong_first)
-        screened = {each: one.trial for each in candidates if isinstance(one := found.get(each), _Screened)}
-        return screened, [each for each in found.values() if isinstance(each, NotTried)]
+        screened, not_tried = self._try(self.part, strong_first)
+        return {each: screened[each] for each in candidates if each in screened}, list(not_tried.values())
 
     def take(self, step: Try | Deepen, tried: Tried) -> Tried:
         """Take a step, and return what was tried with what it found."""
         if isinstance(step, Try):
-            found = self._try(self.whole, [[each] for each in step.candidates])
-            refused = {each: outcome for each, outcome in found.items() if isinstance(outcome, NotTried)}
-            screened = {each: outcome for each, outcome in found.items() if isinstance(outcome, _Screened)}
-            self.screened.update(screened)
-            trials = {each: outcome.trial for each, outcome in screened.items()}
+            trials, refused = self._try(self.whole, [[each] for each in step.candidates])
             return replace(tried, trials={**tried.trials, **trials}, refused={**tried.refused, **refused})
         candidate = step.candidate
         inner = nested(self.progress, STAGE, 0, 1, f"{step.further}: {candidate.label}")
@@ -573,54 +516,65 @@ class _Runner:
         trial = tried.trials[candidate].looked_at(look, rule)
         return replace(tried, trials={**tried.trials, candidate: trial}, looked_at=tried.looked_at | {candidate})
 
-    def _try(self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, _Screened | NotTried]:
+    def _try(
+        self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]
+    ) -> tuple[dict[Candidate, Trial], dict[Candidate, NotTried]]:
         """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
         n_before = list(accumulate(map(len, chains), initial=0))
 
-        def try_chain(n_done: int, chain: Sequence[Candidate], progress: Progress) -> list[_Screened | NotTried]:
-            outcomes: list[_Screened | NotTried] = []
+        def try_chain(n_done: int, chain: Sequence[Candidate], progress: Progress) -> Outcomes:
+            outcomes: Outcomes = {}
             n_refuted = 0
             for done, candidate in enumerate(chain, n_done):
+                inner = nested(progress, STAGE, done, n_before[-1], candidate.label)
                 try:
-                    found = self._try_one(base, candidate, nested(progress, STAGE, done, n_before[-1], candidate.label))
+                    trial, start = self._try_one(base, candidate, inner)
                 except InputError as error:
-                    outcomes.append(NotTried(candidate.label, error.what))
+                    outcomes[candidate] = NotTried(candidate.label, error.what)
                     continue
-                outcomes.append(found)
-                n_refuted += found.release is None
+                outcomes[candidate] = trial, start
+                n_refuted += start is None
                 if n_refuted == ENOUGH_REFUTED:
                     break
             if weaker := chain[len(outcomes) :]:
                 why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.scenario.n_people:,} of the people"
-                outcomes.append(NotTried(", ".join(each.label for each in weaker), why))
+                outcomes[weaker[0]] = NotTried(", ".join(each.label for each in weaker), why)
             return outcomes
 
         jobs = [partial(try_chain, done, chain) for done, chain in zip(n_before, chains, strict=False)]
-        found = zip(chains, run_parallel(jobs, self.progress), strict=True)
-        return {each: outcome for chain, outcomes in found for each, outcome in zip(chain, outcomes, strict=False)}
+        trials, refused = dict[Candidate, Trial](), dict[Candidate, NotTried]()
+        for candidate, found in (each for outcomes in run_parallel(jobs, self.progress) for each in outcomes.items()):
+            if isinstance(found, NotTried):
+                refused[candidate] = found
+                continue
+            trials[candidate], start = found
+            if start is not None and base is self.whole:
+                self.starts[candidate] = start
+        return trials, refused
 
-    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> _Screened:
-        """Protect, and run the screening attacks; unprotected, all attacks were made before."""
+    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> tuple[Trial, Start | None]:
+        """Protect, and run the screening attacks; unprotected, all attacks were made before.
+
+        What is out has no start for further attacks: releases take memory.
+        """
         goal, tables = self.goal, base.scenario
         release, protected = tables.protected_by(candidate.mechanism, progress)
         if candidate == UNPROTECTED:
-            return _Screened(make_trial(tables, candidate, release, base, goal), release)
+            return make_trial(tables, candidate, release, base, goal), None
         # With many users time matters: what is above the target is out, however far.
         limit = None if self.part is self.whole else goal.target
         attacked = run_screening(protected, base.screening, limit=limit, seed=goal.seed, progress=progress)
         trial = make_trial(tables, candidate, release, attacked, goal)
-        if judge(Goal(goal.target), trial.evidence(), "measured") is FAIL:
-            return _Screened(trial)
-        return _Screened(trial, release, tuple((each.attack, each.matching) for each in attacked.results))
+        is_out = judge(Goal(goal.target), trial.evidence(), "measured") is FAIL
+        return trial, None if is_out else (release, [(each.attack, each.matching) for each in attacked.results])
 
     def _attack_further(self, candidate: Candidate, progress: Progress) -> Trial:
         """Make all attacks that were not made yet."""
-        base, start = self.whole, self.screened.pop(candidate)
-        assert start.release is not None  # noqa: S101  (the planner asks of nothing that is out)
-        scenario = base.scenario.with_release(start.release)
-        made = [count_identified(scenario.fully_transformed, *each) for each in start.made]
+        base, (release, before) = self.whole, self.starts.pop(candidate)
+        scenario = base.scenario.with_release(release)
+        made = [count_identified(scenario.fully_transformed, *each) for each in before]
         further = run_suite(scenario, base.suite_for_protected, made=made, seed=self.goal.seed, progress=progress)
-        trial = make_trial(base.scenario, candidate, start.release, further, self.goal)
+        trial = make_trial(base.scenario, candidate, release, further, self.goal)
         return self._draw_again(candidate, trial, further, progress)
 
     def _draw_again(self, candidate: Candidate, trial: Trial, attacked: SuiteResult, progress: Progress) -> Trial:

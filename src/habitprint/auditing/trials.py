@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from habitprint.attacks import Outcome, Scenario, SuiteResult, run_suite, strongest_of, strongest_of_each
+from habitprint.attacks import Outcome, Scenario, SuiteResult, strongest_of, strongest_of_each
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.goal import PASS, Decide, Evidence, Goal, Judgement, judge
 from habitprint.auditing.people import Confidence
@@ -25,7 +25,6 @@ from habitprint.losses import SCALES, Cost, UtilityMetric, cost_of, measure_loss
 from habitprint.mechanisms import GuaranteedRisk, Losses, OnlyPlaces, Recipe, Release, to_flags
 from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.guarantees import AnyGuarantee
-from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
 
 BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
@@ -203,27 +202,6 @@ class Trial:
     def reconstruction(self) -> Reconstruction | None:
         """Return how many people's own rows can be pieced together; None without groups, or where it is not known."""
         return self.taken.found
-
-
-def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
-    """Protect, run the full suite, and measure what is lost; unprotected, the attacks were made before.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
-    >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
-    >>> trial.guarantees[0]
-    KAnonymity(k=5)
-    >>> trial.guaranteed.average
-    0.2
-    """
-    release, tables = base.scenario.protected_by(candidate.mechanism, progress)
-    attacked = base
-    if candidate != UNPROTECTED:
-        attacked = run_suite(tables, base.suite_for_protected, seed=goal.seed, progress=progress)
-    return make_trial(base.scenario, candidate, release, attacked, goal)
 
 
 def make_trial(

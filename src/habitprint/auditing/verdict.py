@@ -1,4 +1,4 @@
-"""The answer: does the table meet the target, and if not, what would help."""
+"""The answer: does the table meet the target, and if not, what would help: a protection, or something else."""
 
 import math
 import os
@@ -27,6 +27,8 @@ from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate, wilson_interval
 
 SOMETHING = 0.99  # a bound above says nothing
+FILE, SCHEMA = "advice.json", "habitprint-advice/3"
+INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
 Reason = Literal[
     "guaranteed",
@@ -222,7 +224,6 @@ def find_alternatives(
     protections: Protections,
     *,
     needed: PeopleNeeded | None = None,
-    side: float | None = None,
     n_released: int | None = None,
 ) -> tuple[Alternative, ...]:
     """Return what would be enough where no protection is; nothing where one is, or none is needed.
@@ -237,8 +238,6 @@ def find_alternatives(
         What was measured before.
     needed
         Among how many people the table would do as it is, by the forecast; None where none is made.
-    side
-        Of the squares that the places are; None where they are no squares.
     n_released
         How many people the released table has of which these are a sample; None where they are all.
 
@@ -257,21 +256,22 @@ def find_alternatives(
     resolution = by_dimension["resolution"]
     duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
     # From the table as it is on, in the direction of less.
-    coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
+    is_squares = resolution.axis == "side of the squares in metres"
+    coarser = resolution.points[1:] if is_squares else resolution.points[:-1][::-1]
     unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)
     shorter = [point for point in duration.points if point.x < unprotected][::-1]
-    n = n_released or tables.released.n_users
-    return (
+    n, k, confident = n_released or tables.released.n_users, group_needed(goal.target), goal.confident_target
+    found = [
         Alternative("fewer places", *_along(coarser, goal)),
         Alternative("shorter span", *_along(shorter, goal)),
-        Alternative("more people", _more_people(goal, n, needed, protections)),
-        *(
-            []
-            if goal.confident_target is None
-            else [Alternative("larger groups", _larger_groups(goal, goal.confident_target))]
-        ),
-        Alternative("aggregates only", None if n_released is not None else _totals_only(goal, tables)),
-    )
+        Alternative("more people", _more_people(goal, n, needed, protections.trials[0])),
+    ]
+    if confident is not None:  # at most one in k is right, also of the most confident claims
+        found.append(Alternative("larger groups", group_needed(min(goal.target, confident))))
+    # Of a sample, nobody knows how many places have as many people as a group needs.
+    visitors = np.bincount(tables.released.counts.indices, minlength=tables.released.n_places)
+    n_totals = None if n_released is not None else int(np.count_nonzero(visitors >= k))
+    return (*found, Alternative("aggregates only", n_totals))
 
 
 def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | None]:
@@ -282,24 +282,16 @@ def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | N
     return None, min(points, key=lambda point: point.rate.high, default=None)
 
 
-def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
-    unprotected, k = protections.trials[0], group_needed(goal.target)
-    needed = [k] if n < k else []
-    if goal.person_target is not None and goal.person_target < goal.target:
-        alone = group_needed(goal.person_target)
-        needed = [alone] if n < alone else needed
+def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, unprotected: Trial) -> float | None:
+    k, confident = group_needed(min(goal.target, goal.person_target or 1.0)), goal.confident_target
+    needed: list[float] = [k] if n < k else []
     if unprotected.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
         needed.append(users_needed(goal.target))
-    if unprotected.most_confident is not None and goal.confident_target is not None:
-        needed += (
-            [claims_among(goal.confident_target)]
-            if users_needed(goal.confident_target) > unprotected.most_confident.n
-            else []
-        )
-    if unprotected.risk.high > goal.target:
-        # The upper end must be within the target, as of everything that is measured.
-        found = None if forecast is None else forecast.high
-        needed = needed or ([] if found is None else [found])
+    if unprotected.most_confident is not None and confident is not None:
+        is_short = users_needed(confident) > unprotected.most_confident.n
+        needed += [claims_among(confident)] if is_short else []
+    if not needed and unprotected.risk.high > goal.target and forecast is not None and forecast.high is not None:
+        return forecast.high  # the upper end must be within the target, as of everything that is measured
     return max(needed, default=None)
 
 
@@ -313,22 +305,6 @@ def claims_among(confident_target: float) -> int:
     """
     n_claims = users_needed(confident_target)
     return n_claims if n_claims <= FEWEST_CONFIDENT else math.ceil(n_claims / CONFIDENT_SHARE)
-
-
-def _larger_groups(goal: Goal, allowed: float) -> int:
-    """Return the size of groups in which even the most confident claims stay within a target: at most 1/k are right."""
-    return group_needed(min(goal.target, allowed))
-
-
-def _totals_only(goal: Goal, tables: Scenario) -> int:
-    """Return how many places are of as many people as a group needs."""
-    released = tables.released
-    visitors = np.bincount(released.counts.indices, minlength=released.n_places)
-    return int(np.count_nonzero(visitors >= group_needed(goal.target)))
-
-
-FILE, SCHEMA = "advice.json", "habitprint-advice/3"
-INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
 
 @dataclass(frozen=True)

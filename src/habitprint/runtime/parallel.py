@@ -20,7 +20,6 @@ Told = tuple[str, int, int, str]
 WORK = 4e6  # visits of an index per block: some hundredths of a second, so that a stop is prompt
 LOOK = 0.1  # seconds between two looks at the progress of jobs
 MOST_AT_ONCE = 4  # each needs memory of its own
-BESIDE_SEARCH = 1  # the threads of an audit beside the search for a protection, which has the other cores
 # Jobs may have jobs of their own: work that needs much memory takes a place here and never waits for another job.
 PLACES = BoundedSemaphore(min(os.cpu_count() or 1, MOST_AT_ONCE))
 
