@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from habitprint.arguments import AnyTable
-from habitprint.attacks import ALL_WEIGHTS, Outcome, SuiteResult, draw_blindly, full_suite, run_suite, strongest_of
+from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as depending
 from habitprint.auditing.candidates import Candidate, coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
@@ -29,6 +29,7 @@ from habitprint.display import Shown, abbreviated, chart_of
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
+from habitprint.forecasting import forecast as follow
 from habitprint.formatting import printable_json
 from habitprint.histograms import Histograms
 from habitprint.io.inputs import read_text
@@ -532,7 +533,9 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     everybody, side = prepared.facts.scope.whole, None if grid is None else grid.side
     weights, training = _learn(prepared, subject.training, seed, progress)
     whole = run_suite(tables, full_suite(weights), seed=seed, progress=progress)
-    joint, part = whole.strongest_joint, _part_of(whole, seed, progress)
+    joint, some = whole.strongest_joint, tables.sample(MOST_USERS, seed)
+    # Coarser places and protections are tried with all, or with many users a part.
+    part = whole if some is tables else run_suite(some, full_suite(whole.weights), seed=seed, progress=progress)
     # The very attack that later stages repeat, so that what they find can be compared with it.
     on_all = None
     if subject.backend is not None and prepared.remote is not None and everybody is not None:
@@ -569,7 +572,8 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     # Of a protected table, parts say nothing about more people: its groups would be others.
-    forecast = None if tables.steps else depending.forecast_people(curves[0], min(n, MOST_PEOPLE), goal.target)
+    is_followed = not tables.steps and len(curves[0].points) > 1
+    forecast = follow(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if is_followed else None
     advice = None
     if protections.chosen:
         recipe, events = tried[protections.chosen].recipe, subject.preparation.events
@@ -603,14 +607,6 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         on_all=on_all,
         internal=Internal(users, advice, joint, tried, protections),
     )
-
-
-def _part_of(whole: SuiteResult, seed: int, progress: Progress) -> SuiteResult:
-    """Return the tables with which coarser places and protections are tried: all, or with many users a part."""
-    tables = whole.scenario.sample(MOST_USERS, seed)
-    if tables is whole.scenario:
-        return whole
-    return run_suite(tables, full_suite(whole.weights), seed=seed, progress=progress)
 
 
 def _learn(

@@ -10,23 +10,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from habitprint import mechanisms
 from habitprint.auditing.goal import Goal
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
-from habitprint.mechanisms import (
-    AddNoise,
-    Coarsen,
-    KeepTopPlaces,
-    Mechanism,
-    MergeRarePlaces,
-    Microaggregate,
-    Recipe,
-    ReleaseShares,
-    RoundTo,
-    SuppressBelow,
-    chain,
-    with_seed,
-)
 from habitprint.mechanisms.recipe import AnyMechanism
 from habitprint.places import Grid, PlaceMapping
 
@@ -83,17 +70,17 @@ class Candidate:
     kind: Kind
     parameter: float | None
     label: str = field(compare=False)
-    recipe: Recipe = field(compare=False)
+    recipe: mechanisms.Recipe = field(compare=False)
     between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
     number: int = 1
     base: "Candidate | None" = None
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> mechanisms.Mechanism:
         """Return what does it in a trial, which can be repeated and is never published."""
         return self.drawn(TRIAL_SEED)
 
-    def drawn(self, seed: int) -> Mechanism:
+    def drawn(self, seed: int) -> mechanisms.Mechanism:
         """Return what does it, with another draw of the units of groups; noise is another one each time.
 
         Examples
@@ -101,13 +88,14 @@ class Candidate:
         >>> micro_aggregation(5).drawn(3).mechanisms[0].seed
         3
         """
-        return chain(*with_seed(self.recipe, seed))
+        return mechanisms.chain(*mechanisms.with_seed(self.recipe, seed))
 
     @property
     def is_drawn(self) -> bool:
         """Return whether it draws at random, so that the published file is another draw than any trial."""
         return any(
-            isinstance(each, AddNoise) or (isinstance(each, Microaggregate) and each.units is not None)
+            isinstance(each, mechanisms.AddNoise)
+            or (isinstance(each, mechanisms.Microaggregate) and each.units is not None)
             for each in self.recipe
         )
 
@@ -213,18 +201,18 @@ def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], parameter: 
     return Candidate(kind, parameter, label.format(parameter), (make(parameter),), partial(_of, kind, label, make))
 
 
-micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", Microaggregate)
+micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", mechanisms.Microaggregate)
 # No value that such groups publish is that of one person.
 shared_places = partial(
     _of,
     "groups of shared places",
     "groups of {}; only places visited by 2 or more members",
-    partial(Microaggregate, least_members=2),
+    partial(mechanisms.Microaggregate, least_members=2),
 )
-top_places = partial(_of, "top places", "the {:,} most popular places only", KeepTopPlaces)
-suppression = partial(_of, "suppression", "no count below {:,}", SuppressBelow)
-rounding = partial(_of, "rounding", "counts rounded to multiples of {:,}", RoundTo)
-rare_merged = partial(_of, "rare places merged", "{:,} places, all others as one", MergeRarePlaces)
+top_places = partial(_of, "top places", "the {:,} most popular places only", mechanisms.KeepTopPlaces)
+suppression = partial(_of, "suppression", "no count below {:,}", mechanisms.SuppressBelow)
+rounding = partial(_of, "rounding", "counts rounded to multiples of {:,}", mechanisms.RoundTo)
+rare_merged = partial(_of, "rare places merged", "{:,} places, all others as one", mechanisms.MergeRarePlaces)
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
@@ -260,7 +248,7 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
     """
     k = min(max(math.ceil(mean / 2), smallest), mean)
     label = f"groups of {k}, {mean} on average"
-    recipe = (Microaggregate(k, mean_k=mean),)
+    recipe = (mechanisms.Microaggregate(k, mean_k=mean),)
     return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
 
 
@@ -269,7 +257,7 @@ def _as_shares(candidate: Candidate) -> Candidate:
     between = candidate.between
     return replace(
         candidate,
-        recipe=(*candidate.recipe, ReleaseShares()),
+        recipe=(*candidate.recipe, mechanisms.ReleaseShares()),
         between=None if between is None else lambda other: _as_shares(between(other)),
     )
 
@@ -296,7 +284,9 @@ def _noises(released: Histograms) -> list[Candidate]:
     if why_no_noise(released) is not None:
         return []
     return [
-        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", (AddNoise(epsilon, "event", DELTA),))
+        Candidate(
+            "noise", epsilon, f"noise, ε = {epsilon:g} for each event", (mechanisms.AddNoise(epsilon, "event", DELTA),)
+        )
         for epsilon in EPSILONS
     ]
 
@@ -370,7 +360,7 @@ def _larger_squares(released: Histograms, grid: Grid) -> list[Candidate]:
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()
         label = f"squares of {coarse.side:g} m"
-        steps.append(Candidate("larger squares", coarse.side, label, (Coarsen(mapping),)))
+        steps.append(Candidate("larger squares", coarse.side, label, (mechanisms.Coarsen(mapping),)))
         factor *= 2
     return steps
 
@@ -386,4 +376,4 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
     label = f"{n:,} coarser places{which}"
-    return Candidate("places put together", n, label, (Coarsen(mapping),), number=number)
+    return Candidate("places put together", n, label, (mechanisms.Coarsen(mapping),), number=number)

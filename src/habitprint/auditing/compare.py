@@ -19,7 +19,7 @@ from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.formatting import counted, percent, printable_json
 from habitprint.losses import SCALES
-from habitprint.mechanisms import GuaranteedRisk, InputFile, Losses
+from habitprint.mechanisms import GuaranteedRisk, Losses
 from habitprint.rates import Difference, Rate, rates_frame
 
 SCHEMA = "habitprint-comparison/1"
@@ -294,19 +294,19 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
             fix="pass one name for each audit, or none",
         )
     first, *others = (Compared.of(audit, name) for audit, name in zip(given, called, strict=True))
-    return Comparison(
-        first,
-        tuple(
-            Against(
-                other,
-                Difference.of(other.rate, first.rate),
-                tuple(_unlike(given[0], audit)),
-                _shared(given[0].run.inputs, audit.run.inputs),
-            )
-            for audit, other in zip(given[1:], others, strict=True)
-        ),
-        given,
-    )
+    hashes = {file.sha256 for file in given[0].run.inputs}
+    against = [
+        Against(
+            compared=other,
+            difference=Difference.of(other.rate, first.rate),
+            unlike=tuple(
+                Unlike(aspect, of(given[0]), of(audit)) for aspect, of in ASPECTS.items() if of(given[0]) != of(audit)
+            ),
+            shared_inputs=tuple(file.name for file in audit.run.inputs if file.sha256 in hashes),
+        )
+        for audit, other in zip(given[1:], others, strict=True)
+    ]
+    return Comparison(first, tuple(against), given)
 
 
 def _require_comparable(audits: Sequence[Audit]) -> None:
@@ -337,15 +337,3 @@ def _distinct(names: Sequence[str]) -> list[str]:
     """Return names of which no two are the same."""
     many = Counter(names)
     return [name if many[name] == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]
-
-
-def _unlike(first: Audit, other: Audit) -> Iterable[Unlike]:
-    """Return in what two audits differ beyond what they found."""
-    for aspect, of in ASPECTS.items():
-        if of(first) != of(other):
-            yield Unlike(aspect, of(first), of(other))
-
-
-def _shared(inputs: Sequence[InputFile], others: Sequence[InputFile]) -> tuple[str, ...]:
-    hashes = {file.sha256 for file in inputs}
-    return tuple(file.name for file in others if file.sha256 in hashes)

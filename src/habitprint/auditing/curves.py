@@ -1,6 +1,6 @@
 """What the risk depends on: how many people, how finely, how long, when; and whether repeated releases are linked."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
@@ -10,27 +10,17 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from habitprint import periods
 from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_suite, run_attack, run_suite, strongest_of
 from habitprint.auditing.candidates import Candidate, Kind
 from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
-from habitprint.forecasting import Forecast, forecast
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
 from habitprint.matching import Method
-from habitprint.periods import (
-    AllOtherTime,
-    BusiestWeeks,
-    DateRanges,
-    DayTable,
-    HalvesOfActiveWeeks,
-    OnDays,
-    Period,
-    Span,
-    split,
-)
+from habitprint.periods import DateRanges
 from habitprint.periods.dates import in_words
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.periods.split import IS_INSIDE, tally
@@ -130,7 +120,7 @@ class Curve(Drawn):
     points: tuple[Point, ...]
     n_sampled: int | None = None
     n_in_all: int | None = None
-    released: Span | None = None
+    released: periods.Span | None = None
 
     __repr__ = abbreviated
 
@@ -143,15 +133,10 @@ class Curve(Drawn):
         >>> Curve("duration", "days in each period", "first days", (point,)).to_frame()["share"].to_list()
         [0.09]
         """
-        names: dict[str, list[object]] = {
-            "dimension": [self.dimension for _ in self.points],
-            "x": [float(point.x) for point in self.points],
-            "label": [point.label for point in self.points],
-            "is_as_released": [point.is_as_released for point in self.points],
-        }
-        columns = {"dimension": pl.String(), "x": pl.Float64(), "label": pl.String(), "is_as_released": pl.Boolean()}
-        kinds = [pl.col(name).cast(kind) for name, kind in columns.items()]
-        return rates_frame(names, [point.rate for point in self.points]).with_columns(kinds)
+        kinds = {"dimension": pl.String, "x": pl.Float64, "label": pl.String, "is_as_released": pl.Boolean}
+        rows = [(self.dimension, float(point.x), point.label, point.is_as_released) for point in self.points]
+        rates = rates_frame({}, [point.rate for point in self.points])
+        return pl.concat([pl.DataFrame(rows, schema=kinds, orient="row"), rates], how="horizontal")
 
     def and_on_all(self, rate: Rate) -> "Curve":
         """Return the same curve with one more point: all people, where those before are a sample of them.
@@ -222,19 +207,6 @@ def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
         rates = [attack_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     return Curve("users", "people", "random groups" if n_groups else "too few people", tuple(points[::-1]))
-
-
-def forecast_people(curve: Curve, n: int, target: float) -> Forecast | None:
-    """Follow the curve of the number of people on to n of them; None if it has too few points to follow.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> curve = users_curve(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id")))
-    >>> forecast_people(curve, 1_000, 0.05).n_measured
-    100
-    """
-    return forecast(curve.points, n, target=target) if len(curve.points) > 1 else None
 
 
 def attack_again(whole: AttackResult, tables: Scenario, progress: Progress, method: Method = "joint") -> AttackResult:
@@ -422,18 +394,18 @@ def _among_the_same(result: AttackResult, whole: AttackResult) -> Rate:
     return result.rate_among(users.is_in(same.implode()).to_numpy())
 
 
-def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> Scenario:
+def _counted(source: CountedEvents, ranges: DateRanges | periods.AllOtherTime) -> Scenario:
     """Count the events of two other periods, on the same days of the week, if only some are counted."""
-    period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
-    parts = split(source.days, period, users="all", active=source.active)
+    period = replace(source.period, of=ranges) if isinstance(source.period, periods.OnDays) else ranges
+    parts = periods.split(source.days, period, users="all", active=source.active)
     return Scenario(parts.released, parts.known, "same-id")
 
 
-def _is_own_days(period: Period) -> bool:
-    return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
+def _is_own_days(period: periods.Period) -> bool:
+    return isinstance(period.of if isinstance(period, periods.OnDays) else period, periods.HalvesOfActiveWeeks)
 
 
-def _by_day(source: CountedEvents, tables: Scenario) -> DayTable:
+def _by_day(source: CountedEvents, tables: Scenario) -> periods.DayTable:
     """Return the day table with parts, of the users of two tables; days of a part are numbered from zero."""
     parts = source.period.parts(source.days)
     both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
@@ -554,13 +526,22 @@ def measure_times(
         again = _attack_each(source, part, linked, most_users, None, progress)
     n_sampled = None if part is whole else most_users
     audited = Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole)
+    pairs = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
+    gaps = [(gap, rates[ranges]) for gap, ranges in by_gap.items() if ranges in rates]
+    points = [audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(pairs, 1))]
+    apart = [Point(float(gap), f"{counted(gap, 'day')} apart", rate, rate.n) for gap, rate in gaps]
+    distance = Curve(*DISTANCE, "too short", ())
+    if apart:
+        released = periods.Span.between(*next(iter(by_gap.values())).ranges[0])
+        distance = Curve(*DISTANCE, "distances", tuple(apart), n_sampled, released=released)
+    linkage = Linkage(None, None, None, None, "several runs of days")
+    if release is not None:
+        linkage = _linkage(repeated, _n_days(release), [again.get(each) for each in linked])
     return Times(
-        _pairs_curve(by_label, rates, audited, n_sampled),
-        _distance_curve(by_gap, rates, n_sampled),
+        Curve(*PAIRS, "pairs of periods" if pairs else "too short", tuple(points), n_sampled),
+        distance,
         _know_all_other_time(prepared, file, whole, weights, overlap, progress),
-        Linkage(None, None, None, None, "several runs of days")
-        if release is None
-        else _linkage(repeated, _n_days(release), [again.get(each) for each in linked]),
+        linkage,
     )
 
 
@@ -573,7 +554,7 @@ def _period_days(prepared: Prepared, file: DayRange) -> int:
     release = prepared.facts.scope.released.one_range
     fitting = _n_days(file) // (2 * N_PAIRS)
     n_days = max(fitting if release is None else min(fitting, _n_days(release)), 1)
-    is_on_days = prepared.source is not None and isinstance(prepared.source.period, OnDays)
+    is_on_days = prepared.source is not None and isinstance(prepared.source.period, periods.OnDays)
     return max(n_days // WEEK, 1) * WEEK if n_days >= WEEK or is_on_days else n_days
 
 
@@ -581,7 +562,7 @@ def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, Date
     """Return the two busiest weeks, if there are any, and pairs of equally long periods along the file."""
     pairs = {}
     try:
-        weeks = BusiestWeeks().find(source.days).ranges
+        weeks = periods.BusiestWeeks().find(source.days).ranges
     except InputError:  # nobody is seen in two weeks in a row
         pass
     else:
@@ -606,13 +587,13 @@ def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, 
 def _attack_each(
     source: CountedEvents,
     part: AttackResult,
-    periods: Iterable[DateRanges],
+    pairs: Iterable[DateRanges],
     most_users: int,
     overlap: float | None,
     progress: Progress,
 ) -> dict[DateRanges, Rate]:
     """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
-    once, seed = list(dict.fromkeys(periods)), part.matching.seed
+    once, seed = list(dict.fromkeys(pairs)), part.matching.seed
     rates = {}
     for done, ranges in enumerate(once):
         inner = nested(progress, STAGE, done, len(once), ranges.words)
@@ -623,26 +604,6 @@ def _attack_each(
         if tables.n_people >= FEWEST_USERS:
             rates[ranges] = attack_again(part, tables, inner).rate
     return rates
-
-
-def _pairs_curve(
-    by_label: Mapping[str, DateRanges], rates: Mapping[DateRanges, Rate], audited: Point, n_sampled: int | None
-) -> Curve:
-    found = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
-    points = audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(found, 1))
-    return Curve(*PAIRS, "pairs of periods" if found else "too short", points, n_sampled)
-
-
-def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges, Rate], n_sampled: int | None) -> Curve:
-    points = [
-        Point(float(gap), f"{counted(gap, 'day')} apart", rates[ranges], rates[ranges].n)
-        for gap, ranges in by_gap.items()
-        if ranges in rates
-    ]
-    if not points:
-        return Curve(*DISTANCE, "too short", ())
-    released = Span.between(*next(iter(by_gap.values())).ranges[0])
-    return Curve(*DISTANCE, "distances", tuple(points), n_sampled, released=released)
 
 
 def _know_all_other_time(
@@ -659,7 +620,7 @@ def _know_all_other_time(
     known = [(first or date.min, last or date.max) for first, last in prepared.facts.scope.known.ranges]
     if all(any(first <= day.day <= last for first, last in (release, *known)) for day in source.calendar.usual):
         return None
-    tables = _counted(source, AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
+    tables = _counted(source, periods.AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
     inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
     # As strong as the attacker with one period: a headline compares the two.
     joint, seed = [whole.matching.weight], whole.matching.seed
