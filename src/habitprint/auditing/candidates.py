@@ -172,7 +172,11 @@ def list_candidates(
     coarse = [each for each in coarser if each.kind != "rare places merged"]
     thresholds = _thresholds(released)
     alone = [*top, *coarse, *rare, *map(suppression, thresholds), *map(rounding, thresholds)]
-    alone += _noises(released) if noise else ()
+    if noise and why_no_noise(released) is None:
+        alone += [
+            Candidate("noise", e, f"noise, ε = {e:g} for each event", (mechanisms.AddNoise(e, "event", DELTA),))
+            for e in EPSILONS
+        ]
     in_pairs = {*GROUPS_IN_PAIRS, enough}
     even = [micro_aggregation(k) for k in groups]
     shared = [shared_places(k) for k in groups if k in in_pairs]
@@ -252,25 +256,25 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
     return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
 
 
-def _as_shares(candidate: Candidate) -> Candidate:
-    """Return the same protection, of which shares are released instead of counts."""
+def _changed(candidate: Candidate, change: Callable[[Candidate], Candidate]) -> Candidate:
+    """Return a protection with a change, which is made at every other parameter of it, too."""
     between = candidate.between
     return replace(
-        candidate,
-        recipe=(*candidate.recipe, mechanisms.ReleaseShares()),
-        between=None if between is None else lambda other: _as_shares(between(other)),
+        change(candidate), between=None if between is None else lambda other: _changed(between(other), change)
     )
+
+
+def _as_shares(candidate: Candidate) -> Candidate:
+    """Return the same protection, of which shares are released instead of counts."""
+    return _changed(candidate, lambda each: replace(each, recipe=(*each.recipe, mechanisms.ReleaseShares())))
 
 
 def _then_groups(first: Candidate, groups: Candidate) -> Candidate:
-    between = groups.between
-    return replace(
-        groups,
-        label=f"{first.label}, then {groups.label}",
-        recipe=(*first.recipe, *groups.recipe),
-        between=None if between is None else lambda other: _then_groups(first, between(other)),
-        base=first,
-    )
+    def add(each: Candidate) -> Candidate:
+        recipe = (*first.recipe, *each.recipe)
+        return replace(each, label=f"{first.label}, then {each.label}", recipe=recipe, base=first)
+
+    return _changed(groups, add)
 
 
 def _thresholds(released: Histograms) -> list[int]:
@@ -278,17 +282,6 @@ def _thresholds(released: Histograms) -> list[int]:
     smallest, largest = released.counts.data.min(), np.quantile(released.counts.data, 0.99)
     series = [m * 10**e for e in range(9) for m in (1, 2, 3, 5)]
     return _evenly([number for number in series if smallest < number <= largest], MOST_THRESHOLDS)
-
-
-def _noises(released: Histograms) -> list[Candidate]:
-    if why_no_noise(released) is not None:
-        return []
-    return [
-        Candidate(
-            "noise", epsilon, f"noise, ε = {epsilon:g} for each event", (mechanisms.AddNoise(epsilon, "event", DELTA),)
-        )
-        for epsilon in EPSILONS
-    ]
 
 
 def why_no_noise(released: Histograms) -> str | None:

@@ -14,7 +14,7 @@ from habitprint.arguments import AnyTable, as_events, as_histograms, is_release,
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import read_positions
-from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
+from habitprint.checks import Finding, check_events, check_sides, check_tables
 from habitprint.checks.check import DAY_CODES, check_days, check_unused, ranges_option
 from habitprint.checks.finding import in_order
 from habitprint.display import abbreviated
@@ -550,7 +550,21 @@ def prepare_events(
     ]
     spans, share = (parts.released_span, parts.known_span), parts.n_used / parts.n_rows
     scope = Scope(found.n_users, *_n_people(tables), *spans, share_of_rows=share)
-    events_facts = _events_facts(found, parts, command)
+    events_facts = EventsFacts(
+        n_rows=parts.n_rows,
+        n_used=parts.n_used,
+        n_outside=parts.n_outside,
+        n_of_others=parts.n_of_others,
+        unused=tuple(Unused(reason, n) for reason, n in parts.unused.items()),
+        n_users_seen=parts.n_users_seen,
+        first=found.first,
+        last=found.last,
+        time_zone=found.time_zone,
+        n_repeats=found.n_repeats,
+        n_users_shared=found.shared.n_users,
+        moments_looked_at=found.shared.sampled,
+        periods_command=command,
+    )
     facts = _facts(tables, scope, told, events=events_facts, periods=parts.periods, periods_how=how)
     return Prepared(tables, facts, CountedEvents(days, calendar, settled, active))
 
@@ -571,24 +585,6 @@ def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsC
         of, how, command = _settle(period.of, calendar)
         return replace(period, of=of), how, command
     return period, "given", None
-
-
-def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> EventsFacts:
-    return EventsFacts(
-        n_rows=parts.n_rows,
-        n_used=parts.n_used,
-        n_outside=parts.n_outside,
-        n_of_others=parts.n_of_others,
-        unused=tuple(Unused(reason, n) for reason, n in parts.unused.items()),
-        n_users_seen=parts.n_users_seen,
-        first=found.first,
-        last=found.last,
-        time_zone=found.time_zone,
-        n_repeats=found.n_repeats,
-        n_users_shared=found.shared.n_users,
-        moments_looked_at=found.shared.sampled,
-        periods_command=command,
-    )
 
 
 def _n_people(tables: Scenario) -> tuple[int, int, int]:

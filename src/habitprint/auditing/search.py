@@ -104,12 +104,6 @@ class Screening:
         """Return the screening from trials with some of the users."""
         keep = goal.keep
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
-
-        def floor(each: Candidate) -> Cost:
-            if not each.is_cheaper_among_more:
-                return costs.get(each, NOTHING_LOST)
-            return NOTHING_LOST if each.base is None else costs.get(each.base, NOTHING_LOST)
-
         families = []
         for family in dict.fromkeys(each.family for each in costs):
             members = [each for each in costs if each.family == family]
@@ -125,7 +119,9 @@ class Screening:
             for each, trial in screened.items()
             if each.is_cheaper_among_more and trial.guaranteed.average > FAR_ABOVE * goal.target
         )
-        floors = {each: floor(each) for each in screened}
+        # Groups cost less among more users: of these, what they are added to is all that is sure.
+        sure = {each: each.base if each.is_cheaper_among_more else each for each in screened}
+        floors = {each: NOTHING_LOST if of is None else costs.get(of, NOTHING_LOST) for each, of in sure.items()}
         return cls(keep, tuple(members for _, members in families), floors, unguaranteed)
 
     def next_few(
