@@ -24,7 +24,8 @@ def path() -> hp.MatchingPath:
 def points_of(chart: Any, panel: int) -> list[dict[str, float]]:
     """Return what one panel draws, from the specification that a browser would get."""
     specification = chart.to_dict()
-    rows: list[dict[str, float]] = specification["datasets"][specification["vconcat"][panel]["data"]["name"]]
+    data = (specification["vconcat"][panel] | specification)["data"]  # panels that share their data name it once
+    rows: list[dict[str, float]] = specification["datasets"][data["name"]]
     return rows
 
 

@@ -1,11 +1,11 @@
 """Values in a notebook: each one a card of blocks, and some a picture."""
 
 import base64
+import json
 import math
 import re
 import textwrap
 from functools import cache
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -45,6 +45,7 @@ N_ROWS = 5  # that are shown of a table
 LONGEST = 60  # letters of a cell
 LINE = 90  # letters of a line below a title
 WIDTH = 520  # pixels of a picture that is not in the report
+TITLE = {"anchor": "start", "frame": "group", "offset": 24, "fontSize": 14}  # of a picture
 HOLDS = {True: "holds", False: "does not hold", None: "cannot be checked on the data"}
 
 
@@ -278,45 +279,27 @@ def draw(value: object, picture: Pictured | None = None) -> alt.TopLevelMixin:
 
 def _chart(figure: Figure) -> alt.TopLevelMixin:
     """Return a figure as one chart: with the colours of the page on paper, and a width of its own."""
-    first, *others = (each.spec for each in figure.pictures)
-    if "vconcat" in first:  # several panels, complete already
-        return alt.VConcatChart.from_dict(first)
-    specs = [_spec(each, each.title or figure.title) for each in figure.pictures]
-    # Data stand at the top of a chart only.
-    datasets = {name: rows for spec in specs if others for name, rows in spec.pop("datasets", {}).items()}
-    chart = (
-        alt.VConcatChart.from_dict({"vconcat": specs, "datasets": datasets})
-        if others
-        else alt.LayerChart.from_dict(specs[0])
-    )
-    made: alt.TopLevelMixin = chart.configure(**_resolved(charts.THEME) | {"background": _palette()["--paper"]})
-    return made
-
-
-def _spec(picture: Picture, name: str) -> charts.Spec:
-    title = {"text": name, "anchor": "start", "frame": "group", "offset": 24, "fontSize": 14}
-    if picture.caption:
-        title |= {"subtitle": textwrap.wrap(picture.caption, LINE), "subtitlePadding": 6}
-    kept = {name: part for name, part in picture.spec.items() if name not in {"config", "autosize"}}
-    return {**_resolved(kept), "width": WIDTH, "title": title}
+    if "vconcat" in figure.pictures[0].spec:  # several panels, complete already
+        return alt.VConcatChart.from_dict(figure.pictures[0].spec)
+    panels: list[charts.Spec] = []
+    datasets: charts.Spec = {}
+    for picture in figure.pictures:
+        title = {"text": picture.title or figure.title} | TITLE
+        if picture.caption:
+            title |= {"subtitle": textwrap.wrap(picture.caption, LINE), "subtitlePadding": 6}
+        kept = {name: part for name, part in picture.spec.items() if name not in {"config", "autosize", "datasets"}}
+        panels.append(kept | {"width": WIDTH, "title": title})
+        datasets |= picture.spec["datasets"]  # they stand at the top of a chart only
+    whole = panels[0] if len(panels) == 1 else {"vconcat": panels}
+    theme = charts.THEME | {"background": "var(--paper)"}
+    text = json.dumps(whole | {"datasets": datasets, "config": theme})
+    return alt.Chart.from_json(re.sub(r"var\((--[a-z]+)\)", lambda name: _palette().get(name[1], name[0]), text))
 
 
 @cache
 def _palette() -> dict[str, str]:
     """Return the colours of the page on paper, by name."""
     return dict(re.findall(r"(--[a-z]+): (#[0-9a-f]{6});", asset("style.css").split("}")[0]))
-
-
-def _resolved(part: Any) -> Any:
-    """Return part of a spec with colours in place of the names that only a page can resolve."""
-    match part:
-        case dict():
-            return {name: _resolved(each) for name, each in part.items()}
-        case list():
-            return [_resolved(each) for each in part]
-        case str() if part.startswith("var("):
-            return _palette().get(part[4:-1], part)
-    return part
 
 
 def as_image(figure: Figure) -> str:

@@ -42,13 +42,13 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     """
     verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
     people = "people" if audit.data.scope.whole is None else "sampled people"
+    average = verdict.guaranteed.average
+    bound = f"at most {at_most(average)} of rows pointed at" if average < 1 else "none"
     if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
         return _share(audit, audit.on_all.rate, "of all people can be re-identified")
     match verdict.reason:
         case "guaranteed":
-            return _with_target(
-                audit, f"Guaranteed: at most {at_most(verdict.guaranteed.average)} of rows pointed at.", "met"
-            )
+            return _with_target(audit, f"Guaranteed: {bound}.", "met")
         case "measured" | "above target" | "interval too wide":
             return _share(audit, rate, f"of {people} can be re-identified")
         case "rows reconstructed" if table.reconstruction is not None:
@@ -56,11 +56,6 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
         case "rows reconstructed" | "reconstruction not measured":
             return _with_target(audit, "Reconstruction of rows was not measured.", "open")
         case "not guaranteed":
-            bound = (
-                f"at most {at_most(verdict.guaranteed.average)} of rows pointed at"
-                if verdict.guaranteed.average < 1
-                else "none"
-            )
             return _with_target(audit, f"Guarantee: {bound}.", "open")
         case "too few people" | "chance above target":
             return Headline(f"{rate.n:,} people are too few to show a risk within {percent(verdict.target)}.", "open")
@@ -81,9 +76,8 @@ def _share(audit: Audit, rate: Rate, what: str) -> Headline:
     target = audit.verdict.target
     if rate.low <= target < rate.high:
         return _with_target(audit, f"Up to {at_most(rate.high)} {what}.", "open")
-    is_whole = (
-        rate.value >= WHOLE and round(rate.value, 2) < 1 and (round(rate.value, 2) > target) == (rate.low > target)
-    )
+    rounded = round(rate.value, 2)  # whole percents, unless they would tell another result
+    is_whole = rate.value >= WHOLE and rounded < 1 and (rounded > target) == (rate.low > target)
     share = f"{rate.value:.0%}" if is_whole else percent(rate.value)
     return _with_target(audit, f"{share} {what}.", "missed" if rate.low > target else "met")
 
