@@ -73,3 +73,10 @@ def test_a_release_draws_from_a_secure_source_and_a_seed_is_told() -> None:
 def test_units_are_positive_whole_numbers(units: int) -> None:
     with pytest.raises(hp.InputError, match="units"):
         hp.Microaggregate(5, units=units)
+
+
+def test_groups_of_which_no_place_is_left_are_discarded() -> None:
+    habits = hp.Histograms.from_strings({1: "a", 2: "a", 3: "b", 4: "c"})
+    release = hp.microaggregate(habits, k=2, least_members=2)
+    assert (release.histograms.users.to_list(), release.histograms.places.to_list()) == ([1, 2], ["a"])
+    assert release.steps[0].findings["n_users_discarded"] == 2

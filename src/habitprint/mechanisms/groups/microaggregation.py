@@ -172,11 +172,12 @@ class Microaggregate(Mechanism, frozen=True):
                 )
         labels = self._group(histograms.shares, neighbours, progress)
         rows = self._publish(histograms.shares, labels)
-        means = Histograms(rows, histograms.users, histograms.places)
         if self.least_members > 1:
             nothing = f"no place has {self.least_members:,} visitors in any group"
             fix = "use larger groups, coarser places, or a smaller least_members (--least-members)"
             means = keep_users(rows, histograms, nothing=nothing, fix=fix)
+        else:
+            means = Histograms(rows, histograms.users, histograms.places)
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
