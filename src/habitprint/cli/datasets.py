@@ -76,8 +76,9 @@ def make(
         write_all(outputs, overwrite=force)
     n_events, n_users = made.events.height, made.events["user"].n_unique()
     facts = {"source": made.source, "n_events": n_events, "n_users": n_users, "out": out}
-    blocks = [Text(f"{made.source}: {n_events:,} events of {n_users:,} users"), *written(out, antennas)]
-    tell(facts, blocks, as_json=as_json)
+    split = f"habitprint split {out} --released week1.parquet --known week2.parquet"
+    about = Text(f"{made.source}: {n_events:,} events of {n_users:,} users")
+    tell(facts, [about, *written(out, antennas), Command("Next", split)], as_json=as_json)
 
 
 def demo(

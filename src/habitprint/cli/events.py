@@ -389,7 +389,7 @@ def _about_check(found: hp.EventsCheck, read_as: ReadAs) -> list[Block]:
         return blocks
     part = "" if found.shared.sampled == 1 else f" (estimated from {found.shared.sampled:.2%} of the moments)"
     heads = ["user", "other", "events in common", "share of the smaller"]
-    pairs = [[str(user), str(other), f"{n:,}", f"{share:.0%}"] for user, other, n, share in found.shared.pairs.rows()]
+    pairs = [[str(user), str(other), n, share] for user, other, n, share in found.shared.pairs.rows()]
     more = len(pairs) - N_SHOWN
     return [
         *blocks,

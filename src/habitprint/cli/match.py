@@ -123,8 +123,9 @@ def match(
         "weight": matching.weight.name,
         "evaluation": None if result is None else result.to_json(),
         "out": out,
-        "pairs": found.pairs if out is None else None,
     }
+    if spark is None:
+        facts["pairs"] = found.pairs if out is None else None
     blocks: list[Block] = [found.about, *([Text(NO_TRUTH)] if result is None else [])]
     if out is not None:
         blocks.append(Command(f"{counted(matching.size, 'pair')} written to", out))
@@ -337,25 +338,22 @@ def _about_path(
     every_size: hp.MatchingPath, results: Sequence[hp.Evaluation], most_confident: Sequence[hp.Rate]
 ) -> list[Block]:
     rates = {result.size: _cells(result.precision_rate) for result in results}
-    rows = []
+    rows: list[list[object]] = []
     for size in _shown_sizes(every_size):
         weight, price = every_size.total_weight[size - 1], every_size.price[size - 1]
         gain = f"{price:.4f} of {every_size.highest_gain:.4f}"
-        rows.append([Cell(f"{size:,}", size), Cell(f"{weight:.6g}", weight), Cell(gain, price), *rates.get(size, ())])
+        rows.append([size, Cell(f"{weight:.6g}", weight), Cell(gain, price), *rates.get(size, ())])
     heads = ["pairs", "total weight", "gain of the last pair", *(OF_RATES if results else ())]
     blocks: list[Block] = [table("Best matchings", heads, rows)]
     if most_confident:
         title = "The most confident pairs, by training"
-        rows = [[Cell(f"{rate.n:,}", rate.n), *_cells(rate)] for rate in most_confident]
+        rows = [[rate.n, *_cells(rate)] for rate in most_confident]
         blocks += [Text(""), Heading(title), table(title, ["pairs", *OF_RATES], rows)]
     return blocks if results else [*blocks, Text("No precision: give the true pairs with --truth.")]
 
 
-def _cells(rate: hp.Rate | None) -> list[Cell]:
-    words = ("not defined", "", "")
-    if rate is not None:
-        words = percent(rate.value), rate.interval_words, percent(rate.by_chance)
-    return list(map(Cell, words))
+def _cells(rate: hp.Rate | None) -> list[object]:
+    return ["not defined", "", ""] if rate is None else [rate.value, rate.interval_words, percent(rate.by_chance)]
 
 
 def _shown_sizes(every_size: hp.MatchingPath) -> list[int]:
@@ -446,12 +444,7 @@ def _about_attacks(found: hp.Training) -> Table:
     """Return the strongest attacks of a training, that of the paper, and the one that was chosen."""
     ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
     rows = [
-        [
-            Cell(each.outcome.name),
-            Cell(percent(each.rate.value), each.rate.value),
-            Cell(each.rate.interval_words),
-            Cell("best" if each is found.best else ""),
-        ]
+        [each.outcome.name, each.rate.value, each.rate.interval_words, "best" if each is found.best else ""]
         for each in dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
     ]
     return table("Attacks in training", ["attack", "re-identified", "95% interval", ""], rows)

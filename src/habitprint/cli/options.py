@@ -26,7 +26,9 @@ JsonOption = Annotated[bool, flag("Print one JSON object.", OUTPUT, names=("--js
 SeedOption = Annotated[int, flag("Seed of every random choice.", ATTACKER, least=0)]
 OtherReleases = Annotated[
     tuple[Path, ...],
-    flag("Another release of the same people that the attacker has too. May be repeated.", ATTACKER, metavar="RELEASE"),
+    flag(
+        "Another release of the same people that the attacker also has. May be repeated.", ATTACKER, metavar="RELEASE"
+    ),
 ]
 PlotOption = Annotated[Path | None, flag("File for a chart: .svg, .png, .html, or .json for Vega-Lite.", OUTPUT)]
 

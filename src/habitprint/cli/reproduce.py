@@ -55,7 +55,7 @@ class SizeOptions(Record, frozen=True, kw_only=True):
         int | None, flag("How often users are drawn, where they are drawn several times.", SIZE, least=1)
     ] = None
     max_memory: Annotated[
-        float, flag("What all matchings that run at the same time may use, such as 4GB.", SIZE, read=to_bytes)
+        float, flag("What all matchings that run at the same time may use; default: 4GB.", SIZE, read=to_bytes)
     ] = 4e9
 
 

@@ -68,7 +68,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     assert "pairs exists already" in capsys.readouterr().err
     assert run(monkeypatch, "match", "a", "b", *spark, "--out", "pairs", "--force", "--size", "3") == 0
     assert pl.read_parquet("pairs/*.parquet").height == 3
-    assert "3 pairs written to pairs" in capsys.readouterr().out
+    assert "3 pairs written to: pairs" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
