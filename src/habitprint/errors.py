@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Annotated, TypeGuard, get_args, get_origin, get_type_hints
 
 from habitprint.formatting import printable
 
@@ -172,40 +172,31 @@ def require_seed(seed: object) -> None:
     require_whole("seed", seed, 0, why="it makes random choices repeatable", fix="use 0, 1, 2, …")
 
 
-def require_within(model: object, bounds: dict[str, tuple[float, float]]) -> None:
-    """Raise `InputError` unless each parameter of a model is a number within its bounds, ends included.
+def require_within(model: object) -> None:
+    """Raise `InputError` unless each parameter of a model is within the bounds that its type names, ends included.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> require_within(SimpleNamespace(burst=2.5), {"burst": (1.0, 100.0)})
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Calls:
+    ...     burst: Annotated[float, (1, 100)]
+    >>> require_within(Calls(burst=0.5))
+    Traceback (most recent call last):
+    habitprint.errors.InputError: burst=0.5 makes no sense in a Calls
+      why: it is a number from 1 to 100
+      fix: leave it out for the default, or use a number in that range
     """
-    for name, (least, most) in bounds.items():
-        value = getattr(model, name)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or not least <= value <= most:
+    for name, hint in get_type_hints(type(model), include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue
+        (kind, (least, most)), value = get_args(hint), getattr(model, name)
+        is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number or not least <= value <= most or (kind is int and not is_whole(value)):
             raise InputError(
                 f"{name}={value!r} makes no sense in a {type(model).__name__}",
-                why=f"it is a number from {least:g} to {most:g}",
+                why=f"it is a {'whole ' if kind is int else ''}number from {least:g} to {most:g}",
                 fix="leave it out for the default, or use a number in that range",
-            )
-
-
-def require_counts(model: object, least: dict[str, int]) -> None:
-    """Raise `InputError` unless each parameter that counts something is a whole number, and large enough.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> require_counts(SimpleNamespace(n_sites=20), {"n_sites": 1})
-    """
-    for name, smallest in least.items():
-        value = getattr(model, name)
-        if not is_whole(value) or value < smallest:
-            raise InputError(
-                f"{name}={value!r} makes no sense in a {type(model).__name__}",
-                why=f"it is a whole number of {smallest} or more",
-                fix="leave it out for the default, or use such a number",
             )
 
 

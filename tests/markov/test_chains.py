@@ -1,6 +1,7 @@
-"""Chains that can be checked by hand, and laws that all of them keep."""
+"""Chains, their distances and the attack by them: by hand, against the definitions, and their laws."""
 
 import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -9,11 +10,22 @@ import pytest
 import reference_chains
 from hypothesis import given
 from hypothesis import strategies as st
-from trajectories import Leg, population, walk
+from trajectories import CORNER, Leg, population, walk
 
 import habitprint as hp
-from habitprint.markov import Chains, MarkovModel, mobility_chains
+from habitprint.markov import (
+    CHAIN_DISTANCES,
+    ChainDistance,
+    Chains,
+    MarkovModel,
+    chain_distances,
+    evaluate_chains,
+    match_chains,
+    mobility_chains,
+)
 from habitprint.markov.chains import transition_matrix
+from habitprint.markov.stays import ground_distances, to_space
+from habitprint.truth import common_users
 
 HOME, WORK, SHOP = (0.0, 0.0), (5000.0, 0.0), (0.0, 3000.0)
 DAY: list[Leg] = [(60, *HOME), (40, *WORK), (20, *SHOP), (30, *HOME)]
@@ -253,3 +265,273 @@ def test_asking_for_a_stranger_says_so() -> None:
 def test_impossible_options_are_refused_by_name(options: dict[str, object]) -> None:
     with pytest.raises(hp.InputError, match=next(iter(options))):
         MarkovModel(**options)  # type: ignore[arg-type]
+
+
+DEGREE = math.radians(1) * 6_371_008.8  # metres of a degree of latitude
+
+states = st.lists(st.tuples(st.integers(1, 50), st.integers(-4, 4), st.integers(-4, 4)), max_size=6)
+
+
+def chains_of(*users: Sequence[tuple[int, float, float]], step: float = 0.0005) -> Chains:
+    """Make chains from lists of states (points, steps north, steps east)."""
+    ordered = [sorted(states, key=lambda state: -state[0]) for states in users]
+    flat = [state for states in ordered for state in states]
+    columns = np.array(flat, np.float64).reshape(-1, 3)
+    return Chains(
+        users=pl.Series("user", range(len(users)), dtype=pl.Int64),
+        starts=np.cumsum([0, *map(len, users)]),
+        centroids=to_space(CORNER[0] + step * columns[:, 1], CORNER[1] + step * columns[:, 2]),
+        n_points=columns[:, 0].astype(np.int64),
+        transitions=tuple(np.eye(len(states)) for states in users),
+        n_given=0,
+        n_sampled=0,
+        n_stays=0,
+        n_stationary=0,
+        n_noise=0,
+        model=MarkovModel(),
+    )
+
+
+many = st.lists(states, min_size=1, max_size=5).map(lambda users: chains_of(*users))
+
+
+def expected(released: Chains, known: Chains, kind: ChainDistance, near: float) -> list[list[float]]:
+    rows = []
+    for i in range(released.n_users):
+        a = slice(released.starts[i], released.starts[i + 1])
+        row = []
+        for j in range(known.n_users):
+            b = slice(known.starts[j], known.starts[j + 1])
+            ground = ground_distances(released.centroids[a], known.centroids[b])
+            shares = released.importance[a], known.importance[b]
+            if kind == "stationary":
+                row.append(reference_chains.stationary(ground, *shares))
+            elif kind == "proximity":
+                row.append(reference_chains.proximity(ground, near))
+            else:
+                row.append(reference_chains.stat_prox(ground, *shares, near))
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+@pytest.mark.parametrize("step", [0.0005, 0.02])
+def test_all_pairs_at_once_are_as_the_definition_says(kind: ChainDistance, step: float) -> None:
+    random = np.random.default_rng(3)
+
+    def make(*lengths: int) -> Chains:
+        users = [np.column_stack([random.integers(1, 9, n), random.integers(-3, 4, (n, 2))]) for n in lengths]
+        return chains_of(*([(int(n), float(a), float(b)) for n, a, b in states] for states in users), step=step)
+
+    released, known = make(0, 3, 1, 7, 2), make(4, 0, 0, 9, 1, 2, 0)
+    found = chain_distances(released, known, kind, near=120.0)
+    np.testing.assert_allclose(found, expected(released, known, kind, 120.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+@given(released=many, known=many)
+def test_distances_are_those_of_the_reference(kind: ChainDistance, released: Chains, known: Chains) -> None:
+    found = chain_distances(released, known, kind)
+    np.testing.assert_allclose(found, expected(released, known, kind, 100.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+@given(released=many, known=many)
+def test_distances_are_the_same_there_and_back(kind: ChainDistance, released: Chains, known: Chains) -> None:
+    there, back = chain_distances(released, known, kind), chain_distances(known, released, kind)
+    np.testing.assert_allclose(there, back.T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+@given(chains=many)
+def test_nothing_is_nearer_to_a_chain_than_itself(kind: ChainDistance, chains: Chains) -> None:
+    distances = chain_distances(chains, chains, kind)
+    assert (np.diag(distances) <= distances.min(axis=1) + 1e-12).all()
+
+
+@given(chains=many)
+def test_a_chain_is_no_metre_from_itself(chains: Chains) -> None:
+    own = np.diag(chain_distances(chains, chains))
+    assert (own[chains.has_state] == 0).all()
+    assert np.isinf(own[~chains.has_state]).all()
+
+
+@given(chains=many, degrees=st.integers(-180, 180))
+def test_turning_the_earth_changes_no_distance(chains: Chains, degrees: int) -> None:
+    turn = math.radians(degrees)
+    matrix = np.array([[math.cos(turn), -math.sin(turn), 0], [math.sin(turn), math.cos(turn), 0], [0, 0, 1]])
+    fields = {name: getattr(chains, name) for name in Chains.__dataclass_fields__}
+    turned = Chains(**fields | {"centroids": chains.centroids @ matrix.T})
+    np.testing.assert_allclose(chain_distances(turned, turned), chain_distances(chains, chains), atol=1e-6)
+
+
+def test_the_stationary_distance_by_hand() -> None:
+    # Three quarters of the time 0.01° and one quarter 0.02° north of the other's only place.
+    two, one = chains_of([(30, 0.01, 0), (10, 0.02, 0)], step=1.0), chains_of([(5, 0, 0)], step=1.0)
+    there, back = 0.75 * 0.01 + 0.25 * 0.02, 0.01
+    np.testing.assert_allclose(chain_distances(two, one), [[(there + back) / 2 * DEGREE]])
+
+
+@pytest.mark.parametrize(
+    ("is_close", "score"),
+    [("1", 10), ("11", 15), ("111", 17.5), ("1111", 18.75), ("111111", 20.75), ("01", 5), ("00001", 1), ("101", 12.5)],
+)
+def test_the_proximity_distance_by_hand(is_close: str, score: float) -> None:
+    own = [(100 - k, 0.1 * k, 0.0) for k in range(len(is_close))]
+    other = [(n, north, 0.0 if mark == "1" else 0.05) for (n, north, _), mark in zip(own, is_close, strict=True)]
+    released, known = chains_of(own, step=1.0), chains_of(other, step=1.0)
+    np.testing.assert_allclose(chain_distances(released, known, "proximity"), [[1 / score]])
+
+
+def test_chains_without_a_close_state_are_at_the_largest_proximity_distance() -> None:
+    released, known = chains_of([(1, 0, 0)], step=1.0), chains_of([(1, 1, 0)], step=1.0)
+    assert chain_distances(released, known, "proximity").tolist() == [[100_000.0]]
+
+
+def test_states_at_exactly_the_limit_are_not_close() -> None:
+    released, known = chains_of([(1, 0, 0)], step=1.0), chains_of([(1, 0.001, 0)], step=1.0)
+    apart = float(chain_distances(released, known)[0, 0])
+    assert chain_distances(released, known, "proximity", near=apart).tolist() == [[100_000.0]]
+    assert chain_distances(released, known, "proximity", near=apart * (1 + 1e-9)).tolist() == [[0.1]]
+
+
+def test_stat_prox_asks_for_proximity_only_from_afar() -> None:
+    released = chains_of([(3, 0, 0), (2, 0, 0.1)], step=1.0)
+    nearby, afar = [(3, 0, 0), (2, 0, 0.11)], [(3, 0, 0), (2, 0, 9)]
+    strangers = [(3, 5, 5)]
+    known = chains_of(nearby, afar, strangers, step=1.0)
+    stationary, proximity = chain_distances(released, known)[0], chain_distances(released, known, "proximity")[0]
+    assert stationary[0] < 2000 < stationary[1]
+    assert chain_distances(released, known, "stat-prox")[0].tolist() == [stationary[0], proximity[1], stationary[2]]
+
+
+def test_users_without_a_state_are_infinitely_far() -> None:
+    nobody, someone = chains_of([]), chains_of([(1, 0, 0)])
+    for kind in CHAIN_DISTANCES:
+        assert chain_distances(nobody, someone, kind).tolist() == [[math.inf]]
+        assert chain_distances(someone, nobody, kind).tolist() == [[math.inf]]
+
+
+def test_ground_distances_go_round_the_earth() -> None:
+    north, south, east = to_space(np.array([90.0, -90.0, 0.0]), np.array([0.0, 0.0, 90.0]))
+    quarter = math.pi / 2 * 6_371_008.8
+    np.testing.assert_allclose(ground_distances(north[np.newaxis], np.array([south, east])), [[2 * quarter, quarter]])
+
+
+def test_unknown_kinds_are_refused_by_name() -> None:
+    chains = chains_of([(1, 0, 0)])
+    with pytest.raises(hp.InputError, match="no kind 'density'"):
+        chain_distances(chains, chains, "density")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("near", [0, -1.0, math.inf, math.nan, "100", True])
+def test_an_impossible_nearness_is_refused(near: object) -> None:
+    chains = chains_of([(1, 0, 0)])
+    with pytest.raises(hp.InputError, match="near"):
+        chain_distances(chains, chains, near=near)  # type: ignore[arg-type]
+
+
+def test_only_chains_have_distances() -> None:
+    chains = chains_of([(1, 0, 0)])
+    with pytest.raises(hp.InputError, match="known is a DataFrame, not Chains"):
+        chain_distances(chains, chains.to_table())  # type: ignore[arg-type]
+
+
+AT_HOME: list[Leg] = [(30, 0.0, 0.0)]
+AWAY: list[Leg] = [(30, 9000.0, 0.0)]
+NEVER: list[Leg] = [(5, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+def test_people_with_homes_of_their_own_are_recognised(kind: ChainDistance) -> None:
+    released, known = mobility_chains(population(12, seed=1)), mobility_chains(population(12, seed=2))
+    result = evaluate_chains(match_chains(released, known, kind=kind))
+    assert result.accuracy is not None
+    assert result.accuracy > 0.9
+    assert result.to_json()["accuracy_random"] == pytest.approx(1 / 12)
+    assert result.to_json()["accuracy_interval"] == hp.wilson_interval(result.expected_correct, 12)
+
+
+def test_pairs_under_other_names_are_judged_by_the_truth() -> None:
+    points = population(8, seed=1)
+    hidden = points.with_columns(user=pl.format("?{}", pl.col("user")))
+    matching = match_chains(mobility_chains(hidden), mobility_chains(population(8, seed=2)))
+    truth = {f"?{user}": user for user in range(8)} | {"?99": 99}
+    result = evaluate_chains(matching, truth)
+    assert result.accuracy == 1.0
+    assert result.n_ignored == 1
+    assert dict(zip(matching.released, matching.known, strict=True)) == {f"?{user}": user for user in range(8)}
+
+
+def test_equally_near_users_count_by_their_chance() -> None:
+    chains = mobility_chains(pl.concat([walk(1, AT_HOME), walk(2, AT_HOME), walk(3, AT_HOME), walk(4, AWAY)]))
+    matching = match_chains(chains, chains)
+    assert matching.n_nearest.tolist() == [3, 3, 3, 1]
+    assert evaluate_chains(matching).expected_correct == pytest.approx(2)
+
+
+def test_equally_near_users_are_drawn_by_the_seed() -> None:
+    released = mobility_chains(walk(0, AT_HOME))
+    known = mobility_chains(pl.concat([walk(user, AT_HOME) for user in range(5)]))
+    assert {match_chains(released, known, seed=seed).known[0] for seed in range(60)} == set(range(5))
+
+
+def test_users_without_a_state_are_guesses_among_all() -> None:
+    released = mobility_chains(pl.concat([walk(1, AT_HOME), walk(2, NEVER)]))
+    known = mobility_chains(pl.concat([walk(1, AT_HOME), walk(2, AWAY), walk(3, NEVER), walk(4, AWAY)]))
+    matching = match_chains(released, known)
+    assert matching.n_nearest.tolist() == [1, 4]
+    assert matching.is_guess.tolist() == [False, True]
+    assert (sum(~matching.released_has_state), sum(~matching.known_has_state)) == (1, 1)
+    assert matching.to_table()["distance"].to_list() == [0.0, None]
+    common = common_users("same-id", released.users, known.users)
+    assert matching.chances(common).tolist() == [1.0, 0.25]
+    assert matching.has_state(common).tolist() == [True, False]
+    result = evaluate_chains(matching)
+    assert result.n_guesses == 1
+    assert result.expected_correct == pytest.approx(1 + 1 / 4)
+
+
+def test_known_users_without_a_state_are_nobodys_nearest() -> None:
+    released = mobility_chains(walk(1, AT_HOME))
+    known = mobility_chains(pl.concat([walk(1, NEVER), walk(2, AWAY)]))
+    assert match_chains(released, known).known.to_list() == [2]
+
+
+def test_users_who_are_only_on_one_side_lower_the_precision_alone() -> None:
+    released = mobility_chains(pl.concat([walk(1, AT_HOME), walk(7, AWAY)]))
+    result = evaluate_chains(match_chains(released, mobility_chains(walk(1, AT_HOME))))
+    assert (result.n_common, result.size, result.accuracy, result.precision) == (1, 2, 1.0, 0.5)
+    assert (result.to_json()["accuracy_random"], result.to_json()["precision_random"]) == (1.0, 0.5)
+
+
+def test_chance_is_what_drawing_known_users_at_random_gives() -> None:
+    # Everybody at the same place: each released user is drawn among all known users.
+    chains = mobility_chains(pl.concat([walk(user, AT_HOME) for user in range(6)]))
+    result = evaluate_chains(match_chains(chains, chains))
+    assert result.accuracy == pytest.approx(result.to_json()["accuracy_random"])
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+def test_the_order_of_rows_does_not_matter_for_the_result(kind: ChainDistance) -> None:
+    periods = population(6, seed=1), population(6, seed=2)
+    straight = match_chains(*map(mobility_chains, periods), kind=kind)
+    mixed = match_chains(
+        *(mobility_chains(points.sample(fraction=1.0, shuffle=True, seed=5)) for points in periods), kind=kind
+    )
+    assert straight.to_table().equals(mixed.to_table())
+    assert np.array_equal(straight.is_nearest, mixed.is_nearest)
+
+
+def test_nobody_in_common_is_said_aloud() -> None:
+    matching = match_chains(mobility_chains(walk(1, AT_HOME)), mobility_chains(walk(2, AT_HOME)))
+    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be identified"):
+        result = evaluate_chains(matching)
+    assert (result.accuracy, result.accuracy_rate) == (None, None)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    chains = mobility_chains(walk(1, AT_HOME))
+    with pytest.raises(hp.InputError, match="not a whole number"):
+        match_chains(chains, chains, seed=seed)  # type: ignore[arg-type]

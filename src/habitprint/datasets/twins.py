@@ -1,22 +1,31 @@
 """Synthetic twins of the paper's call records and web histories: synthetic people, fitted to the published figures."""
 
+import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError, is_whole, require_counts, require_seed, require_within
+from habitprint.errors import InputError, is_whole, require_seed, require_within
 
 DAY = 86_400_000_000  # microseconds
 # Draws stay below one by more than the rounding of a row number plus a draw.
 BELOW_ONE = 1 - 1e-9
 TwinOf = Literal["calls", "web histories"]
 MOST_USERS = 1_000_000  # of one twin, twenty times those of the paper: they are made in memory
+
+# Parameters of models, with their bounds.
+Count = Annotated[int, (1, math.inf)]
+Share = Annotated[float, (0, 1)]
+Spread = Annotated[float, (0, 10)]
+Times = Annotated[float, (0, 100)]
+Positive = Annotated[float, (1e-6, 1e6)]
+Kilometres = Annotated[float, (0, 1000)]
 
 # The country of the calls.
 KM_PER_DEGREE = 111.2  # of latitude; of longitude, times the cosine of the latitude
@@ -142,19 +151,19 @@ class CountryModel:
     1237
     """
 
-    n_antennas: int = 1237
-    n_sub_prefectures: int = 237
-    n_silent: int = 26
-    capital_share: float = 0.33
-    town_exponent: float = 0.8
-    crowding: float = 0.9
-    popularity_spread: float = 0.56
-    town_km: float = 5.0
-    antenna_km: float = 0.3
+    n_antennas: Count = 1237
+    n_sub_prefectures: Count = 237
+    n_silent: Annotated[int, (0, math.inf)] = 26
+    capital_share: Annotated[float, (0, 0.99)] = 0.33
+    town_exponent: Spread = 0.8
+    crowding: Spread = 0.9
+    popularity_spread: Spread = 0.56
+    town_km: Kilometres = 5.0
+    antenna_km: Kilometres = 0.3
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_counts(self, {"n_antennas": 1, "n_sub_prefectures": 1, "n_silent": 0})
+        require_within(self)
         n_serving = self.n_antennas - self.n_silent
         if n_serving < max(FEWEST, self.n_sub_prefectures):
             raise InputError(
@@ -162,13 +171,6 @@ class CountryModel:
                 why=f"each sub-prefecture has an antenna that serves somebody, and at least {FEWEST} antennas do",
                 fix="use more antennas, or fewer sub-prefectures",
             )
-        require_within(
-            self,
-            {
-                "capital_share": (0, 0.99), "town_exponent": (0, 10), "crowding": (0, 10), "popularity_spread": (0, 10),
-                "town_km": (0, 1000), "antenna_km": (0, 1000),
-            },
-        )  # fmt: skip
         require_seed(self.seed)
 
 
@@ -287,37 +289,27 @@ class CallsModel:
     1.0
     """
 
-    calls_per_day: float = 7.2
-    rate_spread: float = 1.22
-    burst: float = 2.0
-    holiday: float = 1.0
-    quiet_day: float = 0.25
-    n_others: float = 3.6
-    mobility_spread: float = 1.24
-    home: float = 6.3
-    fall: float = 0.6
-    evenness: float = 1.0
-    reach_km: float = 3.1
-    far: float = 2.48
-    hand_over: float = 0.28
-    hand_over_km: float = 2.0
-    drift: float = 0.43
-    home_drift: float = 0.6
-    one_offs: float = 0.083
+    calls_per_day: Positive = 7.2
+    rate_spread: Spread = 1.22
+    burst: Annotated[float, (1, 1e6)] = 2.0
+    holiday: Times = 1.0
+    quiet_day: Times = 0.25
+    n_others: Annotated[float, (0, 1e6)] = 3.6
+    mobility_spread: Spread = 1.24
+    home: Positive = 6.3
+    fall: Times = 0.6
+    evenness: Positive = 1.0
+    reach_km: Positive = 3.1
+    far: Times = 2.48
+    hand_over: Share = 0.28
+    hand_over_km: Annotated[float, (0, 1e6)] = 2.0
+    drift: Times = 0.43
+    home_drift: Spread = 0.6
+    one_offs: Share = 0.083
     country: CountryModel = field(default_factory=CountryModel)
 
     def __post_init__(self) -> None:
-        tiny, large = 1e-6, 1e6
-        require_within(
-            self,
-            {
-                "calls_per_day": (tiny, large), "rate_spread": (0, 10), "burst": (1, large),
-                "holiday": (0, 100), "quiet_day": (0, 100), "n_others": (0, large), "mobility_spread": (0, 10),
-                "home": (tiny, large), "fall": (0, 100), "evenness": (tiny, large), "reach_km": (tiny, large),
-                "far": (0, 100), "hand_over": (0, 1), "hand_over_km": (0, large), "drift": (0, 100),
-                "home_drift": (0, 10), "one_offs": (0, 1),
-            },
-        )  # fmt: skip
+        require_within(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,30 +494,21 @@ class WebModel:
     0.5
     """
 
-    sessions: float = 250.0
-    sessions_spread: float = 1.78
-    pages: float = 2.08
-    pages_spread: float = 1.3
-    habit: float = 0.614
-    n_favourites: int = 42
-    fall: float = 1.46
-    drift: float = 0.99
-    popularity: float = 0.847
-    taste: float = 1.37
-    head: float = 7.0
-    n_sites: int = 22_000_000
+    sessions: Positive = 250.0
+    sessions_spread: Spread = 1.78
+    pages: Positive = 2.08
+    pages_spread: Annotated[float, (0, 5)] = 1.3
+    habit: Share = 0.614
+    n_favourites: Count = 42
+    fall: Times = 1.46
+    drift: Times = 0.99
+    popularity: Spread = 0.847
+    taste: Spread = 1.37
+    head: Positive = 7.0
+    n_sites: Count = 22_000_000
 
     def __post_init__(self) -> None:
-        tiny, large = 1e-6, 1e6
-        require_within(
-            self,
-            {
-                "sessions": (tiny, large), "sessions_spread": (0, 10), "pages": (tiny, large), "pages_spread": (0, 5),
-                "habit": (0, 1), "fall": (0, 100), "drift": (0, 100),
-                "popularity": (0, 10), "taste": (0, 10), "head": (tiny, large),
-            },
-        )  # fmt: skip
-        require_counts(self, {"n_favourites": 1, "n_sites": 1})
+        require_within(self)
         for name in ("popularity", "taste"):
             if getattr(self, name) == 1:
                 raise InputError(

@@ -5,7 +5,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,6 @@ from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import (
     InputError,
     NoCommonUserWarning,
-    require_counts,
     require_number,
     require_option,
     require_seed,
@@ -76,17 +75,17 @@ class MarkovModel:
     MarkovModel(radius=500.0, min_points=5, max_diameter=200.0, min_stay=900.0, sample_every=60.0)
     """
 
-    radius: float = 500.0
-    min_points: int = 10
-    max_diameter: float = 200.0
-    min_stay: float = 900.0
+    radius: Annotated[float, (0.001, LARGEST)] = 500.0
+    min_points: Annotated[int, (1, math.inf)] = 10
+    max_diameter: Annotated[float, (0, LARGEST)] = 200.0
+    min_stay: Annotated[float, (0, sys.float_info.max)] = 900.0
     sample_every: float | None = 60.0
 
     def __post_init__(self) -> None:
-        metres, seconds = (0.001, LARGEST), (1e-6, 1e9)
-        bounds = {"radius": metres, "max_diameter": (0.0, LARGEST), "min_stay": (0.0, sys.float_info.max)}
-        require_within(self, bounds | ({} if self.sample_every is None else {"sample_every": seconds}))
-        require_counts(self, {"min_points": 1})
+        require_within(self)
+        if self.sample_every is not None:
+            why = "it is the length of a stretch of time in seconds"
+            require_number("sample_every", self.sample_every, why=why, fix="use 60.0, or None", above=1e-6, below=1e9)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
