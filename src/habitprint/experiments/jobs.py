@@ -310,8 +310,6 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
         Of Markov chains: which users have a state on both sides.
     unused
         Rows of the data that could not be used or were left out, by reason.
-    gap
-        Of the proof of a joint matching.
     protected
         What protection did, if there was one.
     """
@@ -325,7 +323,6 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
     clustered: Floats | None = None
     has_state: Booleans | None = None
     unused: dict[str, int] = {}
-    gap: float | None = None
     protected: ProtectionEffect | None = None
 
 

@@ -12,22 +12,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from habitprint.experiments import jobs
 from habitprint.experiments.claims import LEVEL, ByUser, contrast, groups, mean, mean_accuracy, tenths
-from habitprint.experiments.jobs import (
-    PROPOSED,
-    DataName,
-    Description,
-    Done,
-    Job,
-    LeftOut,
-    MeasuredAttack,
-    Plain,
-    Run,
-    TimeResult,
-)
 from habitprint.experiments.measure import CHAINS
 from habitprint.experiments.sources import DataSource
-from habitprint.experiments.spec import PAPER_N_PLACES, PAPER_N_USERS, Bound, Experiment, Layout, Measure
+from habitprint.experiments.spec import PAPER_N_PLACES, PAPER_N_USERS, QUICK_LINE, Bound, Experiment, Layout, Measure
 from habitprint.rates import Rate
 from habitprint.weighing import PAPER_WEIGHTS
 
@@ -36,9 +25,8 @@ Column = tuple[str, Callable[[Row], str]]  # of a table for people: its name, an
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 NOT_GIVEN = "–"
-QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 MACHINE = "The paper's machine: a laptop with an i7 at 2.67 GHz and 8 GB, with MATLAB; a matching without a proof."
-DATA_NAMES: Mapping[DataName, str] = {
+DATA_NAMES: Mapping[jobs.DataName, str] = {
     "calls": "calls (CDR)",
     "sub-prefectures": "calls by sub-prefecture",
     "web": "web histories (WBH)",
@@ -104,18 +92,18 @@ class Evidence:
     """
 
     experiment: Experiment
-    done: Mapping[Job, Done]
-    sources: Mapping[DataName, DataSource]
+    done: Mapping[jobs.Job, jobs.Done]
+    sources: Mapping[jobs.DataName, DataSource]
     is_quick: bool = False
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[jobs.Run, ...]:
         """Return the attacks that were made."""
         return tuple(
-            Run(part, job, one.result)
+            jobs.Run(part, job, one.result)
             for part in self.experiment.parts
             for job in part.jobs()
-            if (one := self.done.get(job)) is not None and isinstance(one.result, MeasuredAttack)
+            if (one := self.done.get(job)) is not None and isinstance(one.result, jobs.MeasuredAttack)
         )
 
     @cached_property
@@ -131,7 +119,7 @@ class Evidence:
         rows = [self._row(runs, with_state.get(runs[0].job.data)) for runs in points.values()]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def _row(self, runs: Sequence[Run], with_state: ByUser | None) -> dict[str, Plain]:
+    def _row(self, runs: Sequence[jobs.Run], with_state: ByUser | None) -> dict[str, jobs.Plain]:
         """Return means over repeats, with the paper's numbers; sizes are those of the first, and hardly differ."""
         part, job, first = runs[0].part, runs[0].job, runs[0].result
         results = [run.result for run in runs]
@@ -170,16 +158,16 @@ class Evidence:
         }
 
     @property
-    def described(self) -> list[tuple[Job, Description, pl.DataFrame]]:
+    def described(self) -> list[tuple[jobs.Job, jobs.Description, pl.DataFrame]]:
         """Return the descriptions of data, with their tables."""
         return [
             (job, found, found.table.with_columns(data=pl.lit(job.data), source=pl.lit(self.sources[job.data].kind)))
             for job, one in self.done.items()
-            if isinstance(found := one.result, Description)
+            if isinstance(found := one.result, jobs.Description)
         ]
 
     @property
-    def data(self) -> list[DataName]:
+    def data(self) -> list[jobs.DataName]:
         """Return the names of the data with results, in order."""
         return list(dict.fromkeys(job.data for job in self.done))
 
@@ -194,11 +182,13 @@ class Evidence:
         """Return why parts are missing, in sentences."""
         wanted = dict.fromkeys(part.data for part in self.experiment.parts)
         no_data = [self.sources[name].words for name in wanted if self.sources[name].open is None]
-        too_large = dict.fromkeys(f"{one.result.why}." for one in self.done.values() if isinstance(one.result, LeftOut))
+        too_large = dict.fromkeys(
+            f"{one.result.why}." for one in self.done.values() if isinstance(one.result, jobs.LeftOut)
+        )
         return [*no_data, *too_large]
 
 
-def _fields(value: object, *names: str) -> dict[str, Plain]:
+def _fields(value: object, *names: str) -> dict[str, jobs.Plain]:
     """Return some fields of a value by their names; None for each where there is no value."""
     return {name: None if value is None else getattr(value, name) for name in names}
 
@@ -337,9 +327,9 @@ def aggregation(evidence: Evidence) -> Rendered:
 
 def runtime(evidence: Evidence) -> Rendered:
     """Lay out one row for each set of data: ours and the paper's seconds."""
-    rows: list[dict[str, Plain]] = []
+    rows: list[dict[str, jobs.Plain]] = []
     for name, job in ((part.name, job) for part in evidence.experiment.parts for job in part.jobs()):
-        if job in evidence.done and isinstance(found := evidence.done[job].result, TimeResult):
+        if job in evidence.done and isinstance(found := evidence.done[job].result, jobs.TimeResult):
             printed = {measure: evidence.experiment.find_published(name, measure=measure) for measure in TIMES}
             paper = {f"paper_{measure}": one.number if one else None for measure, one in printed.items()}
             what = {"part": name, "data": job.data, "source": evidence.sources[job.data].kind, "weight": job.weight}
@@ -491,7 +481,7 @@ def _drawn(evidence: Evidence, rendered: Rendered, chart: Chart, *about: str) ->
 def lines(evidence: Evidence) -> Rendered:
     """Draw accuracy against what varies, one curve for each weight; bars are the interval of the proposed one."""
     series = pl.col("weight").replace(dict(WEIGHT_NAMES)).alias("series")
-    bars = (pl.when(pl.col("weight") == PROPOSED).then(pl.col(end)).alias(end) for end in ("low", "high"))
+    bars = (pl.when(pl.col("weight") == jobs.PROPOSED).then(pl.col(end)).alias(end) for end in ("low", "high"))
     parts = evidence.table.with_columns(series, *bars).partition_by("part", maintain_order=True)
     panels: list[Chart] = []
     for rows in parts:

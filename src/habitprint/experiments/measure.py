@@ -17,7 +17,6 @@ from habitprint.evaluation import evaluate, user_chances
 from habitprint.events import Events
 from habitprint.events.spec import DayName
 from habitprint.experiments import jobs
-from habitprint.experiments.jobs import ALL, DataName, Description, Done, Job, MeasuredAttack, ProtectionEffect, Setting
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
@@ -79,26 +78,26 @@ class SharedData:
     True
     """
 
-    def __init__(self, sources: Mapping[DataName, DataSource]) -> None:
+    def __init__(self, sources: Mapping[jobs.DataName, DataSource]) -> None:
         self.sources = sources
         self.lock, self.made = Lock(), dict[Hashable, Once[Any]]()
 
     @_once
-    def data(self, name: DataName) -> Data:
+    def data(self, name: jobs.DataName) -> Data:
         """Return the data of that name."""
         source = self.sources[name]
         assert source.open is not None, "jobs without data are not run"  # noqa: S101
         return source.open()
 
     @_once
-    def users(self, name: DataName) -> pl.Series:
+    def users(self, name: jobs.DataName) -> pl.Series:
         """Return all users of the data, in order: a user's number in it is the same in all periods and settings."""
         events = self.data(name).events
         (users,) = collect([events.usable.select("user").unique()], events.source)
         return users["user"].sort()
 
     @_once
-    def split(self, name: DataName, last_day: DayName | None, side: float | None) -> Split:
+    def split(self, name: jobs.DataName, last_day: DayName | None, side: float | None) -> Split:
         """Return both periods, with all users who are active in both, and what became of the rows."""
         data = self.data(name)
         events = data.events if side is None else _grid(data, side).place(data.events)
@@ -109,14 +108,14 @@ class SharedData:
         return split(events, OnDays(first, last_day, of=data.period), users=cohort)
 
     @_once
-    def popular(self, name: DataName, side: float | None) -> pl.DataFrame:
+    def popular(self, name: jobs.DataName, side: float | None) -> pl.DataFrame:
         """Return the places, most visited first: ``place, visits``; by all users in both periods."""
         tables = [side_.to_table().select("place", "count") for side_ in self.split(name, None, side)]
         visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
         return visits.sort("visits", "place", descending=[True, False])
 
     @_once
-    def chains(self, name: DataName, side: float) -> tuple[Chains, Chains]:
+    def chains(self, name: jobs.DataName, side: float) -> tuple[Chains, Chains]:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, None, side).released.users
@@ -148,8 +147,8 @@ def _n_places(scenario: Scenario) -> int:
 
 
 def prepare(
-    job: Job, shared: SharedData, seed: int, progress: Progress = silent
-) -> tuple[Scenario, ProtectionEffect | None]:
+    job: jobs.Job, shared: SharedData, seed: int, progress: Progress = silent
+) -> tuple[Scenario, jobs.ProtectionEffect | None]:
     """Return the two tables that the setting of a job asks for, and the effect of their protection, if there is one.
 
     Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
@@ -159,7 +158,7 @@ def prepare(
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> shared = SharedData(find_sources(Folders(), is_quick=True))
-    >>> scenario, effect = prepare(Job(data="web", setting=Setting(n_users=20)), shared, seed=0)
+    >>> scenario, effect = prepare(jobs.Job(data="web", setting=jobs.Setting(n_users=20)), shared, seed=0)
     >>> scenario.n_people, effect
     (20, None)
     """
@@ -170,17 +169,17 @@ def prepare(
         released, known = _draw(released, known, job, seed)
     if setting.k is None:
         return Scenario(released, known, SAME_ID), None
-    k = released.n_users if setting.k == ALL else setting.k
+    k = released.n_users if setting.k == jobs.ALL else setting.k
     if k > released.n_users:
         raise NotEnoughUsersError(
             f"k = {k:,} is more than the {released.n_users:,} users that there are",
             why="a group has at least k users",
-            fix=f'use a smaller k, or "{ALL}"',
+            fix=f'use a smaller k, or "{jobs.ALL}"',
         )
     release = microaggregate(released, k, method="successive", units=None, progress=progress)  # the paper's exact means
     loss, classes = measure_losses(released, release).information_loss, released.share_classes
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
-    protected = ProtectionEffect(
+    protected = jobs.ProtectionEffect(
         information_loss=loss,
         n_groups=release.steps[-1].findings["n_groups"],
         n_identical=int((np.bincount(classes)[classes] > 1).sum()),
@@ -189,7 +188,7 @@ def prepare(
 
 
 def _narrow(
-    released: Histograms, known: Histograms, setting: Setting, name: DataName, shared: SharedData
+    released: Histograms, known: Histograms, setting: jobs.Setting, name: jobs.DataName, shared: SharedData
 ) -> tuple[Histograms, Histograms]:
     """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
     if setting.seen_top is not None:
@@ -211,18 +210,18 @@ def _narrow(
     return released, known
 
 
-def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple[Histograms, Histograms]:
+def _draw(released: Histograms, known: Histograms, job: jobs.Job, seed: int) -> tuple[Histograms, Histograms]:
     setting, n_all = job.setting, released.n_users
-    n_users, n_released = (n_all if n == ALL else n for n in (setting.n_users, setting.n_released))
+    n_users, n_released = (n_all if n == jobs.ALL else n for n in (setting.n_users, setting.n_released))
     n_common = n_users if setting.n_common is None else setting.n_common
     n_of_both = 2 * n_users - n_common
-    n_needed = n_of_both if setting.n_released == ALL else max(n_of_both, n_released)
+    n_needed = n_of_both if setting.n_released == jobs.ALL else max(n_of_both, n_released)
     if n_needed > n_all:
         raise NotEnoughUsersError(
             f"{n_needed:,} users are needed, and {n_all:,} are active in both periods",
             why=f"the setting draws that many: n_users = {setting.n_users}, n_released = {setting.n_released}, "
             f"n_common = {setting.n_common}",
-            fix=f'use smaller numbers, or "{ALL}"',
+            fix=f'use smaller numbers, or "{jobs.ALL}"',
         )
     order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.repeat,))).permutation(n_all)
     ours = order[: min(n_users, n_released)]
@@ -234,7 +233,7 @@ def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple
 
 
 def measure(
-    job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9, progress: Progress = silent
+    job: jobs.Job, shared: SharedData, seed: int, *, max_memory: float = 2e9, progress: Progress = silent
 ) -> jobs.Done:
     """Do a job.
 
@@ -242,7 +241,7 @@ def measure(
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> shared = SharedData(find_sources(Folders(), is_quick=True))
-    >>> result = measure(Job(data="web", setting=Setting(n_users=20)), shared, seed=0).result
+    >>> result = measure(jobs.Job(data="web", setting=jobs.Setting(n_users=20)), shared, seed=0).result
     >>> result.found.n_common, result.found.accuracy > result.found.accuracy_rate.by_chance
     (20, True)
     """
@@ -251,10 +250,10 @@ def measure(
         result = _result(job, shared, seed, max_memory, progress)
     except NotEnoughUsersError as error:
         result = jobs.LeftOut(error.what)
-    return Done(result, time.perf_counter() - start)
+    return jobs.Done(result, time.perf_counter() - start)
 
 
-def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> jobs.Result:
+def _result(job: jobs.Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> jobs.Result:
     if job.task in DESCRIPTIONS:
         return DESCRIPTIONS[job.task](job, shared)
     if job.task in CHAINS:
@@ -266,7 +265,7 @@ def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress
     released, known, common = scenario.released, scenario.known, scenario.common
     matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=progress).matching
     right, of_row = user_chances(matching, released, known, common), released.share_classes
-    return MeasuredAttack(
+    return jobs.MeasuredAttack(
         n_users=released.n_users,
         n_known=known.n_users,
         n_places=_n_places(scenario),
@@ -275,18 +274,17 @@ def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress
         right=right,
         clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
         unused=dict(shared.split(job.data, job.setting.last_day, job.setting.side).unused),
-        gap=matching.gap,
         protected=protected,
     )
 
 
-def _compare_chains(job: Job, distance: ChainDistance, shared: SharedData, seed: int) -> MeasuredAttack:
+def _compare_chains(job: jobs.Job, distance: ChainDistance, shared: SharedData, seed: int) -> jobs.MeasuredAttack:
     side = job.setting.side
     assert side is not None, "chains are compared with squares"  # noqa: S101
     released, known = shared.chains(job.data, side)
     matching = match_chains(released, known, kind=distance, seed=seed)
     common = common_users(SAME_ID, released.users, known.users)
-    return MeasuredAttack(
+    return jobs.MeasuredAttack(
         n_users=released.n_users,
         n_known=known.n_users,
         n_places=None,
@@ -322,7 +320,7 @@ def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, 
     )
 
 
-def _describe_popularity(job: Job, shared: SharedData) -> Description:
+def _describe_popularity(job: jobs.Job, shared: SharedData) -> jobs.Description:
     """Return the first and the last rank of the places with as many visits: enough to draw them all."""
     popular = shared.popular(job.data, job.setting.side)
     ranked = popular.with_row_index("rank", offset=1)
@@ -330,16 +328,16 @@ def _describe_popularity(job: Job, shared: SharedData) -> Description:
     released, known = shared.split(job.data, None, job.setting.side)
     both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
     n_of_one = both.group_by("place").len().filter(pl.col("len") == 1).height
-    return Description.of(ends, n_places=popular.height, n_users=released.n_users, n_places_of_one_user=n_of_one)
+    return jobs.Description.of(ends, n_places=popular.height, n_users=released.n_users, n_places_of_one_user=n_of_one)
 
 
-def _describe_antennas(job: Job, shared: SharedData) -> Description:
+def _describe_antennas(job: jobs.Job, shared: SharedData) -> jobs.Description:
     antennas = shared.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
-    return Description.of(antennas.select("place", "lat", "lon", "region").sort("place"), n_places=antennas.height)
+    return jobs.Description.of(antennas.select("place", "lat", "lon", "region").sort("place"), n_places=antennas.height)
 
 
-def _describe_squares(job: Job, shared: SharedData) -> Description:
+def _describe_squares(job: jobs.Job, shared: SharedData) -> jobs.Description:
     data, side = shared.data(job.data), job.setting.side
     assert side is not None, "squares have a side"  # noqa: S101
     grid = _grid(data, side)
@@ -354,19 +352,19 @@ def _describe_squares(job: Job, shared: SharedData) -> Description:
     table = runs.agg(pl.col("column").min(), pl.len()).select(
         west=west, east=west + pl.col("len") * (next_lon - lon), south=south, north=south + (next_lat - lat)
     )
-    return Description.of(table.select(pl.all().round(6)), n_places=squares.height)
+    return jobs.Description.of(table.select(pl.all().round(6)), n_places=squares.height)
 
 
-def _describe_active_weeks(job: Job, shared: SharedData) -> Description:
+def _describe_active_weeks(job: jobs.Job, shared: SharedData) -> jobs.Description:
     data = shared.data(job.data)
     week = weeks_of(local_days(data.events.time_zone), WEEKS_FROM).alias("week")
     active = _within(data).usable.select("user", week).unique().sort("user", "week")
     day = pl.lit(day_of_week_zero(WEEKS_FROM)) + pl.duration(weeks=pl.col("week"))
     (table,) = collect([active.select("user", week=day.dt.to_string("%Y-%m-%d"))], data.events.source)
-    return Description.of(table)
+    return jobs.Description.of(table)
 
 
-DESCRIPTIONS: Mapping[str, Callable[[Job, SharedData], Description]] = {
+DESCRIPTIONS: Mapping[str, Callable[[jobs.Job, SharedData], jobs.Description]] = {
     "popularity": _describe_popularity,
     "antennas": _describe_antennas,
     "squares": _describe_squares,

@@ -19,7 +19,7 @@ from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement
 from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
 from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.sources import DataKind, DataSource
-from habitprint.experiments.spec import INDEX, PAPER_N_USERS, Experiment
+from habitprint.experiments.spec import INDEX, PAPER_N_USERS, QUICK_LINE, Experiment
 from habitprint.formatting import printable_json
 from habitprint.io.files import Output, check_folder, telling_of, text_output, write_all, write_text
 from habitprint.io.inputs import read_text
@@ -37,7 +37,6 @@ LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same t
 
 
 MADE_BY = "habitprint reproduce"
-QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 TWIN_NOTE = (
     "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
     "be had. It shows how the method behaves, not what the real data would give."

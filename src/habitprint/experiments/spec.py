@@ -187,6 +187,7 @@ CLAIMS: Mapping[ClaimName, Claim] = {
     "falls": Moves("accuracy falls along what varies", grows=False),
     "grows": Moves("accuracy grows along what varies", grows=True),
 }
+QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 INDEX = "index"  # the name of the page that lists all results
 Name = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,100}$")]  # of files
 
