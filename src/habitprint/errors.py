@@ -191,7 +191,7 @@ def require_within(model: object) -> None:
         if get_origin(hint) is not Annotated:
             continue
         (kind, (least, most)), value = get_args(hint), getattr(model, name)
-        is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        is_number = not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
         if not is_number or not least <= value <= most or (kind is int and not is_whole(value)):
             raise InputError(
                 f"{name}={value!r} makes no sense in a {type(model).__name__}",

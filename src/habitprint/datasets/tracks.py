@@ -215,16 +215,17 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
             why="the same track may be in two of them, and would be counted twice",
             fix="give a folder with files of one format",
         )
-    return _files_below(path, (PLT,)) if PLT in kinds else files
+    return files
 
 
 def _files_below(folder: Path, endings: Sequence[str]) -> list[TrackFile]:
     """Return files with their users: the name of the first folder below the given one, or that of the file."""
-    data = folder / "Data" if endings == (PLT,) and (folder / "Data").is_dir() else folder
     found: list[TrackFile] = []
-    for file in data.rglob("*"):
+    for file in folder.rglob("*"):
         if file.suffix.lower() in endings and not file.is_dir():
-            first, *others = file.relative_to(data).parts
+            first, *others = file.relative_to(folder).parts
+            if first == "Data" and others and file.suffix.lower() == PLT:  # GeoLife's folder of all users
+                first, *others = others
             found.append(_track(first if others else file.stem, file))
     return sorted(found, key=lambda one: (one.user, one.path.name))
 

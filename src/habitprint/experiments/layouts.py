@@ -252,7 +252,7 @@ PLACES: Column = ("places (K)", lambda row: f"{row['n_places']:,}")
 CORRECT: Column = ("correct", lambda row: f"{row['expected_correct']:,.0f}")
 ACCURACY: tuple[Column, ...] = (("accuracy", partial(_rate, "accuracy")), ("90% interval", _interval))
 WITH_STATE: tuple[Column, ...] = (
-    ("with a state", lambda row: f"{tenths(row['value_with_state'])} of {row['n_with_state']:,}"),
+    ("with a state", lambda row: _rate("value_with_state", row) + (f" of {n:,}" if (n := row["n_with_state"]) else "")),
     ("90% interval", partial(_interval, of="_with_state")),
 )
 PRINTED: Column = ("paper", partial(_printed, "paper"))

@@ -95,11 +95,12 @@ class Folders:
     def __post_init__(self) -> None:
         for name in ("d4d", "web_history", "geolife"):
             folder = getattr(self, name)
+            instead = "these parts are skipped" if name == "geolife" else "a synthetic twin takes its place"
             if folder is not None and not folder.is_dir():
                 raise InputError(
                     f"--{name.replace('_', '-')}: there is no folder {folder}",
                     why="it holds the files of this data, as they came",
-                    fix="check the path; without the option a synthetic twin takes its place, or GeoLife is skipped",
+                    fix=f"check the path; without the option {instead}",
                 )
 
 
