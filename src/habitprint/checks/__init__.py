@@ -5,6 +5,5 @@ from habitprint.checks.check import check_events as check_events
 from habitprint.checks.finding import CODES as CODES
 from habitprint.checks.finding import Code as Code
 from habitprint.checks.finding import Finding as Finding
-from habitprint.checks.finding import Gravity as Gravity
 from habitprint.checks.sides import check_sides as check_sides
 from habitprint.checks.sides import check_tables as check_tables

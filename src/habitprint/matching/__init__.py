@@ -5,7 +5,6 @@ from habitprint.matching.match import match as match
 from habitprint.matching.matching import Direction as Direction
 from habitprint.matching.matching import Matching as Matching
 from habitprint.matching.matching import Method as Method
-from habitprint.matching.matching import Proof as Proof
 from habitprint.matching.options import MatchOptions as MatchOptions
 from habitprint.matching.path import MatchingPath as MatchingPath
 from habitprint.matching.path import matching_path as matching_path

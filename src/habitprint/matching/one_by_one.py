@@ -1,24 +1,24 @@
 """One-by-one matching: each user takes the nearest user of the other side, independently of all others."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
+from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
 from habitprint.runtime.compiled import inner, kernel
 from habitprint.runtime.parallel import run_blocks
 from habitprint.weighing.evidence import Evidence, Problem
-from habitprint.weighing.kernel import make_scratch, row_gains
+from habitprint.weighing.kernel import Scratch, make_scratch, row_gains
 
 # Gains this close (relative) are equal up to the rounding of their sums.
 TIE = 1e-13
+Members = tuple[Indices, Indices]  # where the users of each node start, and the users
 
 
-@dataclass(frozen=True)
-class Nearest:
+class Nearest(NamedTuple):
     """A nearest user for each seeking user, with the gain and the number of users who are equally near."""
 
     columns: Indices
@@ -31,8 +31,7 @@ class Nearest:
         return cls(np.empty(n_users, np.int64), np.empty(n_users), np.empty(n_users, np.int64))
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """For each node of one side, the node of the other side with the largest gain, and the two largest gains."""
 
     gains: Floats
@@ -164,45 +163,29 @@ def _look_around(
 
     def run(first: int, last: int) -> Best:
         best = Best.empty(n_noted)
-        noted = best.gains, best.seconds, best.nodes
-        to = found.columns, found.gains, found.n_nearest
-        _nearest(first, last, problem, draws, *mine, *theirs, *to, *noted)
+        _nearest(first, last, problem, draws, mine, theirs, found, best)
         return best
 
     yield from run_blocks(run, problem.work, "nearest", progress)
 
 
 @inner
-def _note_best(
-    i: int, n: int, touched: SmallIndices, sums: Floats, best: Floats, second: Floats, node: Indices
-) -> None:
+def _note_best(i: int, n: int, scratch: Scratch, best: Best) -> None:
     """Note the gains of node i with the n others that it touched, where they are the best or the second best."""
     for k in range(n):
-        j = touched[k]
-        if sums[j] > best[j]:
-            second[j] = best[j]
-            best[j] = sums[j]
-            node[j] = i
-        elif sums[j] > second[j]:
-            second[j] = sums[j]
+        j = scratch.touched[k]
+        gain = scratch.sums[j]
+        if gain > best.gains[j]:
+            best.seconds[j] = best.gains[j]
+            best.gains[j] = gain
+            best.nodes[j] = i
+        elif gain > best.seconds[j]:
+            best.seconds[j] = gain
 
 
 @kernel
 def _nearest(
-    first: int,
-    last: int,
-    problem: Problem,
-    draws: Floats,
-    starts: Indices,
-    members: Indices,
-    other_starts: Indices,
-    other_members: Indices,
-    columns: Indices,
-    gains: Floats,
-    n_nearest: Indices,
-    best: Floats,
-    second: Floats,
-    best_node: Indices,
+    first: int, last: int, problem: Problem, draws: Floats, mine: Members, theirs: Members, found: Nearest, best: Best
 ) -> None:
     """Write the nearest users of the members of nodes `first` to `last` − 1.
 
@@ -211,11 +194,12 @@ def _nearest(
     """
     scratch = make_scratch(problem.others)
     sums, touched = scratch.sums, scratch.touched
+    (starts, members), (other_starts, other_members) = mine, theirs
     ends = np.empty(problem.others.n_users + 1, np.int64)  # how many users are in the first of the near nodes
     for i in range(first, last):
         n = row_gains(i, problem, scratch)
-        if len(best) > 0:
-            _note_best(i, n, touched, sums, best, second, best_node)
+        if len(best.gains) > 0:
+            _note_best(i, n, scratch, best)
         largest = 0.0
         for k in range(n):
             largest = max(largest, sums[touched[k]])
@@ -230,12 +214,12 @@ def _nearest(
             sums[j] = 0.0
         for member in range(starts[i], starts[i + 1]):
             user = members[member]
-            gains[user] = largest
+            found.gains[user] = largest
             if n_near == 0:
-                n_nearest[user] = len(other_members)
-                columns[user] = int(draws[user] * len(other_members))
+                found.n_nearest[user] = len(other_members)
+                found.columns[user] = int(draws[user] * len(other_members))
                 continue
-            n_nearest[user] = n_equal
+            found.n_nearest[user] = n_equal
             drawn = int(draws[user] * n_equal)
             low, high = 0, n_near - 1
             while low < high:  # the first node that ends after the one drawn
@@ -245,4 +229,4 @@ def _nearest(
                 else:
                     low = middle + 1
             j = touched[low]
-            columns[user] = other_members[other_starts[j + 1] - (ends[low] - drawn)]
+            found.columns[user] = other_members[other_starts[j + 1] - (ends[low] - drawn)]

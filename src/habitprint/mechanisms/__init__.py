@@ -7,9 +7,7 @@ from habitprint.mechanisms.exposure import totals_exposure as totals_exposure
 from habitprint.mechanisms.files import InputFile as InputFile
 from habitprint.mechanisms.files import Losses as Losses
 from habitprint.mechanisms.files import OwnerRecord as OwnerRecord
-from habitprint.mechanisms.files import read_owner_record as read_owner_record
 from habitprint.mechanisms.files import read_release as read_release
-from habitprint.mechanisms.files import write_release as write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate as Microaggregate
 from habitprint.mechanisms.groups.microaggregation import microaggregate as microaggregate
 from habitprint.mechanisms.guarantees import Check as Check
@@ -23,7 +21,6 @@ from habitprint.mechanisms.guarantees import MultiplesOf as MultiplesOf
 from habitprint.mechanisms.guarantees import OnlyPlaces as OnlyPlaces
 from habitprint.mechanisms.guarantees import SmallestCount as SmallestCount
 from habitprint.mechanisms.noise import AddNoise as AddNoise
-from habitprint.mechanisms.noise import add_noise as add_noise
 from habitprint.mechanisms.recipe import Recipe as Recipe
 from habitprint.mechanisms.recipe import from_flags as from_flags
 from habitprint.mechanisms.recipe import to_flags as to_flags
@@ -36,14 +33,7 @@ from habitprint.mechanisms.recoding import Pseudonymise as Pseudonymise
 from habitprint.mechanisms.recoding import ReleaseShares as ReleaseShares
 from habitprint.mechanisms.recoding import RoundTo as RoundTo
 from habitprint.mechanisms.recoding import SuppressBelow as SuppressBelow
-from habitprint.mechanisms.recoding import coarsen as coarsen
-from habitprint.mechanisms.recoding import keep_top_places as keep_top_places
-from habitprint.mechanisms.recoding import limit_contribution as limit_contribution
-from habitprint.mechanisms.recoding import merge_rare_places as merge_rare_places
 from habitprint.mechanisms.recoding import pseudonymise as pseudonymise
-from habitprint.mechanisms.recoding import release_shares as release_shares
-from habitprint.mechanisms.recoding import round_to as round_to
-from habitprint.mechanisms.recoding import suppress_below as suppress_below
 from habitprint.mechanisms.release import Mechanism as Mechanism
 from habitprint.mechanisms.release import Release as Release
 from habitprint.mechanisms.release import Step as Step

@@ -2,7 +2,6 @@
 
 from habitprint.training.trained import FEWEST_PEOPLE as FEWEST_PEOPLE
 from habitprint.training.trained import Evidence as Evidence
-from habitprint.training.trained import TrainedWeight as TrainedWeight
 from habitprint.training.trained import Training as Training
 from habitprint.training.trained import thinned as thinned
 from habitprint.training.trained import train as train
