@@ -523,24 +523,6 @@ def _b_for(log_share: Floats, n: float, a: Floats) -> Floats:
     return np.exp((low + high) / 2)
 
 
-def _from_plain(always: Floats, at_largest: Floats, log_a: Floats, largest: float) -> tuple[Floats, Floats, Floats]:
-    """Return a, b and always of laws, from numbers that hardly depend on each other given what was measured.
-
-    Parameters
-    ----------
-    always
-        Of those found at the largest size, the share found among any number.
-    at_largest
-        The logit of the share found at the largest size.
-    log_a
-        The logarithm of the exponent.
-    """
-    share = expit(at_largest)
-    c = always * share
-    a = np.exp(log_a)
-    return a, _b_for(np.log((share - c) / (1 - c)), largest, a), c
-
-
 def _plausible(seen: _Seen, last: tuple[int, int, int] = FINE) -> _Laws:
     """Return laws on a grid, with their weights; the grid is laid closer and closer around those that are likely.
 
@@ -556,7 +538,10 @@ def _plausible(seen: _Seen, last: tuple[int, int, int] = FINE) -> _Laws:
         if always[0] > 0:
             always = np.concatenate([[0.0], always])
         grid = [axis.ravel() for axis in np.meshgrid(always, at_largest, log_a, indexing="ij")]
-        a, b, c = _from_plain(grid[0], grid[1], grid[2], seen.largest)
+        # Found among any number, at the largest size, and the exponent: they hardly depend on each other.
+        at_size, a = expit(grid[1]), np.exp(grid[2])
+        c = grid[0] * at_size
+        b = _b_for(np.log((at_size - c) / (1 - c)), seen.largest, a)
         logs = seen.log_likelihood(a, b, c)
         before = np.where(grid[0] == 0, NEVER_ALWAYS, (1 - NEVER_ALWAYS) * (always[-1] - always[-2]) / HIGHEST_ALWAYS)
         weights = before * np.exp(logs - logs.max())

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Indices
+from habitprint.arrays import Indices, SparseMatrix
 from habitprint.checks.columns import check_ids, check_tail, check_words, is_total
 from habitprint.checks.finding import Finding
 from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
@@ -65,34 +65,27 @@ def check_tables(released: Histograms, known: Histograms, *, same_ids: bool, is_
     """
     plain = [known] if is_protected else [released, known]
     sets = [[released, known]] if same_ids else [[table] for table in plain]
-    places = check_ids(_entries([table.places for table in plain], [_of_places(table) for table in plain]), "place")
+    users = [each for tables in sets for each in check_ids(_count_entries(tables, "user"), "user")]
+    places = check_ids(_count_entries(plain, "place"), "place")
     found = [
-        *_without_named([each for tables in sets for each in _check_users(tables)], _sums(plain, "user")),
+        *_without_named(users, _sums(plain, "user")),
         *_without_named(places, _sums(plain, "place")),
         *_check_swapped(released, known, plain, same_ids=same_ids),
     ]
     return [replace(each, options="") for each in found]  # what mends ids is for events
 
 
-def _check_users(tables: Sequence[Histograms]) -> list[Finding]:
-    return check_ids(_entries([table.users for table in tables], [_of_users(table) for table in tables]), "user")
+def _rows_of(table: Histograms, kind: Literal["user", "place"]) -> tuple[pl.Series, SparseMatrix]:
+    """Return the ids of users or of places, and the counts with a row for each."""
+    return (table.users, table.counts) if kind == "user" else (table.places, table.counts.T.tocsr())
 
 
-def _of_users(table: Histograms) -> Indices:
-    return np.diff(table.counts.indptr).astype(np.int64)
-
-
-def _of_places(table: Histograms) -> Indices:
-    return np.bincount(table.counts.indices, minlength=table.n_places).astype(np.int64)
-
-
-def _entries(ids: Sequence[pl.Series], n: Sequence[Indices]) -> pl.DataFrame:
+def _count_entries(tables: Sequence[Histograms], kind: Literal["user", "place"]) -> pl.DataFrame:
     """Return how many entries each id has in all tables; an integer and its decimal text are the same id."""
-    is_one_kind = len({each.dtype for each in ids}) == 1
-    frames = [
-        pl.DataFrame({"id": each if is_one_kind else each.cast(pl.String), "n": numbers})
-        for each, numbers in zip(ids, n, strict=True)
-    ]
+    rows = [_rows_of(table, kind) for table in tables]
+    frames = [pl.DataFrame({"id": ids, "n": np.diff(counts.indptr).astype(np.int64)}) for ids, counts in rows]
+    if len({ids.dtype for ids, _ in rows}) > 1:
+        frames = [frame.cast({"id": pl.String}) for frame in frames]
     return pl.concat(frames).group_by("id").agg(pl.col("n").sum())
 
 
@@ -105,7 +98,7 @@ def _sums(tables: Sequence[Histograms], kind: Literal["user", "place"]) -> list[
     """Find users or places whose counts are everywhere the sum of those of all others."""
     shown: list[str] = []
     for table in tables:
-        ids, counts = (table.users, table.counts) if kind == "user" else (table.places, table.counts.T.tocsr())
+        ids, counts = _rows_of(table, kind)
         totals, sums = np.asarray(counts.sum(axis=1)).ravel(), np.asarray(counts.sum(axis=0)).ravel()
         for at in np.flatnonzero(np.isclose(2 * totals, totals.sum())).tolist():
             is_sum = np.allclose(2 * counts[[at]].toarray().ravel(), sums)
@@ -123,7 +116,9 @@ def _check_swapped(
     if _are_entries_crossed(released, known) if same_ids else _are_places_crossed(released, known):
         return [Finding("swapped-columns", "stops", released.n_users, released.n_users, "user")]
     told = (
-        check_words(table.users, table.places) or check_tail(_of_users(table), _of_places(table)) for table in plain
+        check_words(table.users, table.places)
+        or check_tail(np.diff(table.counts.indptr), np.bincount(table.counts.indices, minlength=table.n_places))
+        for table in plain
     )
     return next(filter(None, told), [])
 

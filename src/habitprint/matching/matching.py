@@ -334,14 +334,9 @@ def _rows(ids: pl.Series, histograms: Histograms, n_users: int, side: str) -> In
         who = (
             f"no user {first_few(strangers, 3)}" if strangers else f"{n_users:,} users were, not {histograms.n_users:,}"
         )
-        raise not_the_same(side, who)
+        raise InputError(
+            f"these {side} histograms are not the ones that were matched ({who})",
+            why="a matching is only valid for the tables that it was made from",
+            fix="pass the same two tables as to hp.match, the released one first",
+        )
     return rows
-
-
-def not_the_same(side: str, who: str) -> InputError:
-    """Return the error that says that other histograms were matched than the ones given."""
-    return InputError(
-        f"these {side} histograms are not the ones that were matched ({who})",
-        why="a matching is only valid for the tables that it was made from",
-        fix="pass the same two tables as to hp.match, the released one first",
-    )

@@ -12,9 +12,9 @@ import polars as pl
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
 from habitprint.display import Drawn, Framed
-from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
+from habitprint.errors import NoSharedPlaceWarning
 from habitprint.histograms import Histograms
-from habitprint.matching.match import NO_SHARED_PLACE, Task, bytes_allowed, match, seed_streams
+from habitprint.matching.match import NO_SHARED_PLACE, Task, bytes_allowed, check_size, match, seed_streams
 from habitprint.matching.matching import Matching
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.options import MatchOptions
@@ -87,12 +87,7 @@ class MatchingPath(Drawn, Framed):
         >>> hp.matching_path(*hp.datasets.illustration()).matching(2)
         Matching(2 pairs, joint, jensen-shannon, gap 0)
         """
-        if not is_whole(size):
-            raise InputError(
-                f"size {size!r} is not a whole number",
-                why="a path has one matching for each whole number of pairs",
-                fix=f"use one from 1 to {len(self.sizes):,}",
-            )
+        check_size(size, self.released.n_users, self.known.n_users)  # None would be as many as possible
         asked = MatchOptions(weight=self.weight, size=size, seed=self.seed, max_memory=self.max_memory)
         return match(self.released, self.known, options=asked, progress=progress)
 

@@ -249,17 +249,17 @@ class Applied:
 
 
 def as_release(source: Histograms | Release | AnyTable) -> Release:
-    """Return the input of a mechanism: a release to go on from, or histograms, which may be in a file or a frame.
+    """Return the input of a mechanism, in ascending order of ids: a release, histograms, a file or a frame.
 
     Examples
     --------
     >>> as_release({"user": ["Jill"], "place": ["dorm"], "count": [3]}).histograms.n_users
     1
     """
-    if isinstance(source, Release):
-        return source
-    histograms = as_histograms(source, "the source")
-    return Release(histograms, original=histograms)
+    if not isinstance(source, Release):
+        histograms = as_histograms(source, "the source")
+        source = Release(histograms, original=histograms)
+    return replace(source, histograms=source.histograms.in_order())
 
 
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
@@ -323,7 +323,6 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
     def __call__(self, source: "Histograms | Release | AnyTable", *, progress: Progress = silent) -> "Release":
         """Return the release, with this step and its guarantees."""
         before = as_release(source)
-        before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.run(before, progress))
 
 

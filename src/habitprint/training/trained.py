@@ -365,11 +365,11 @@ def _scenario(
 ) -> Scenario:
     """Return the aligned tables of some thousand people at most, the first protected if that is asked for."""
     found = _require_people(Scenario(released.in_order(), known.in_order(), truth))
-    released, known, common = found.released, found.known, found.common
-    if max(released.n_users, known.n_users) > MOST_PEOPLE:
+    common = found.common
+    if max(found.released.n_users, found.known.n_users) > MOST_PEOPLE:
         some = np.random.default_rng(seed).permutation(common.n)[:MOST_PEOPLE]
-        released = released.select(users=released.users.gather(np.sort(common.released[some])))
-        known = known.select(users=known.users.gather(np.sort(common.known[some])))
+        found = found.part(np.sort(common.released[some]), np.sort(common.known[some]))
+    released, known = found.released, found.known
     if protection is not None:
         release = protection(Release(released), progress=progress)
         released, known = release.histograms.in_order(), release.public(known).in_order()
@@ -428,17 +428,13 @@ def with_strangers(
     >>> found.common.n, found.released.n_users, found.known.n_users
     (30, 60, 60)
     """
-    released, known, common = scenario.released, scenario.known, scenario.common
+    common = scenario.common
     n_both = common.n / (1 / released_share + 1 / known_share - 1)
     ends = np.rint([n_both, n_both / released_share]).astype(np.int64)
     drawn = random.permutation(common.n)
     here = np.sort(drawn[: ends[1]])
     there = np.sort(np.concatenate([drawn[: ends[0]], drawn[ends[1] :]]))
-    return Scenario(
-        released.select(users=released.users.gather(common.released[here])),
-        known.select(users=known.users.gather(common.known[there])),
-        scenario.truth,
-    )
+    return scenario.part(common.released[here], common.known[there])
 
 
 def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Histograms:

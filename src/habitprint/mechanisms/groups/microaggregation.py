@@ -3,7 +3,6 @@
 import math
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -190,7 +189,6 @@ class Microaggregate(Mechanism, frozen=True):
     ) -> Release:
         """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
         before = as_release(source)
-        before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.run(before, progress, neighbours))
 
     def _group(self, shares: SparseMatrix, neighbours: Neighbours | None, progress: Progress) -> Indices:
