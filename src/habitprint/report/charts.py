@@ -433,6 +433,10 @@ def _rates_table(caption: str, head: str, rates: Sequence[tuple[object, Rate]]) 
     return table(caption, [head, *RATE_HEADS], [[at, *rate_cells(rate)] for at, rate in rates])
 
 
+def _in_full(share: float) -> Cell:
+    return Cell(percent(share), share)
+
+
 def reliability_figure(audit: Audit) -> Figure | None:
     """Draw how often matches are right against their probability, with the diagonal; None where none was calibrated.
 
@@ -455,11 +459,8 @@ def reliability_figure(audit: Audit) -> Figure | None:
         _dots(base.encode(y=y("value")), 50),
     ]
     spec = _spec(layers, HEIGHT, "Share of matches that are right against their probability.")
-    numbers = _rates_table(
-        "Matches by probability",
-        "Probability",
-        [(Cell(percent(each.probability), each.probability), each.right) for each in bins],
-    )
+    rates = [(_in_full(each.probability), each.right) for each in bins]
+    numbers = _rates_table("Matches by probability", "Probability", rates)
     caption = "Each dot is a tenth of the matches, with its 95% interval. On the dashed line, probabilities are right."
     return Figure("Are the probabilities right?", caption, (Picture("reliability-picture", spec),), (numbers,))
 
@@ -588,11 +589,7 @@ def map_figure(drawn: PlaceMap | None) -> Figure | None:
     spec = _spec(layers, MAP, "A map of places by their share of the evidence.", projection=north)
     heads = ["Latitude", "Longitude", "People", "Share of evidence"]
     rows = [
-        [
-            *(Cell(f"{at:.4f}", at) for at in (place.lat, place.lon)),
-            place.n_people,
-            Cell(percent(place.gives_away), place.gives_away),
-        ]
+        [*(Cell(f"{at:.4f}", at) for at in (place.lat, place.lon)), place.n_people, _in_full(place.gives_away)]
         for place in drawn.places[:MOST_MAPPED]
     ]
     numbers = table("Places with the most evidence", heads, rows)

@@ -111,17 +111,20 @@ def about_data(data: DataFacts) -> list[Block]:
     grave, notes = (
         tuple(written(each) for each in data.findings if each.is_grave is is_grave) for is_grave in (True, False)
     )
-    sampled, events = of_sample(data.scope), data.events
+    sampled, events, span, shared = of_sample(data.scope), data.events, "", ""
+    if events is not None:
+        span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
+        shared = _shared(events)
     rows = counted(data.released.n_users, "released row")
     unique = f"{data.n_unique:,} of {rows}{sampled} have shares that no other row has."
     facts = terms(
         ("Periods", sentence(data.periods or "two tables of histograms")),
         ("Choice of periods", how_chosen(data)),
-        ("Time of the events", _span(events)),
+        ("Time of the events", span),
         ("People in both tables", f"{data.n_common:,}{sampled}"),
         ("Places in both tables", f"{data.n_shared_places:,}{sampled}"),
         ("Unique rows", unique),
-        ("Shared histories", _shared(events)),
+        ("Shared histories", shared),
     )
     return [
         *([Heading("Which findings may change the answer?"), Bullets(grave)] if grave else []),
@@ -133,13 +136,7 @@ def about_data(data: DataFacts) -> list[Block]:
     ]
 
 
-def _span(events: EventsFacts | None) -> str:
-    return "" if events is None else f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
-
-
-def _shared(events: EventsFacts | None) -> str:
-    if events is None:
-        return ""
+def _shared(events: EventsFacts) -> str:
     part = events.moments_looked_at
     how = "" if part >= 1 else f" {percent(part)} of the moments were checked."
     n = events.n_users_shared

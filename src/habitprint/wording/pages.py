@@ -53,8 +53,10 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
     >>> page.blocks[0].text, page.sections[0].heading
     ('100% of people can be re-identified. Target: 5%.', 'What else should you know?')
     """
+    gate, code = verdict.about_gate(audit), int(bool(audit.verdict.fails_gate))
+    gates = [f"{gate} The command ended with exit code {code}."] if gate else []
     sections: dict[str, tuple[str, Sequence[Block | None]]] = {
-        "details": ("What else should you know?", [Bullets((*verdict.details(audit), *_gate(audit)))]),
+        "details": ("What else should you know?", [Bullets((*verdict.details(audit), *gates))]),
         "protections": ("Which protections were tried?", protections.about_all(audit)),
         "attacker": ("What does the attacker know?", _attacker(audit)),
         "data": ("Is the data sound?", data.about_data(audit.data)),
@@ -83,11 +85,6 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
 
 def _there(parts: Sequence[Block | None]) -> tuple[Block, ...]:
     return tuple(part for part in parts if part is not None)
-
-
-def _gate(audit: Audit) -> list[str]:
-    said = verdict.about_gate(audit)
-    return [f"{said} The command ended with exit code {int(bool(audit.verdict.fails_gate))}."] if said else []
 
 
 def _attacker(audit: Audit) -> list[Block]:

@@ -176,9 +176,8 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     ]
     others = []
     if more is not None:
-        others.append(
-            f"{if_more_is_known(audit)}{' That is not within the target.' if _exceeds(audit, more.rate) else ''}"
-        )
+        exceeds = verdict.passes and more.rate.high > verdict.target
+        others.append(f"{if_more_is_known(audit)}{' That is not within the target.' if exceeds else ''}")
     if audit.data.scope.whole is not None:
         others.append(UNSEEN)
     if advised is not None and not advised.guaranteed.is_within(verdict.target):
@@ -190,10 +189,6 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     if verdict.reason == "measured":
         others.append("Nothing is guaranteed: attacks that were not run may re-identify more people.")
     return *data, *others[:1]
-
-
-def _exceeds(audit: Audit, rate: Rate) -> bool:
-    return audit.verdict.passes and rate.high > audit.verdict.target
 
 
 def details(audit: Audit) -> list[str]:
@@ -232,12 +227,11 @@ def details(audit: Audit) -> list[str]:
 def _about_reason(audit: Audit) -> list[str]:
     """Say more about a result that the headline cannot explain in twelve words."""
     verdict, rate, target = audit.verdict, audit.strongest.rate, percent(audit.verdict.target)
+    people, least, by_chance = f"With {rate.n:,} people", percent(verdict.least_end), percent(verdict.chance_end)
     if not verdict.can_pass_at_all:
-        least = percent(verdict.least_end)
-        return [f"With {rate.n:,} people, an attack without any success still allows a risk of {least}."]
+        return [f"{people}, an attack without any success still allows a risk of {least}."]
     if not audit.protections.trials[0].passes and verdict.chance_end > verdict.target:
-        end = percent(verdict.chance_end)
-        at_random = f"With {rate.n:,} people, pairs drawn at random still allow a risk of {end}."
+        at_random = f"{people}, pairs drawn at random still allow a risk of {by_chance}."
         return [f"{at_random} Only a result below chance is within {target}."]
     return []
 
