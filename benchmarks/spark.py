@@ -29,7 +29,7 @@ from scipy import sparse
 import habitprint as hp
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.backends.spark import Plan, connect
-from habitprint.backends.spark.nodes import index_block, row_block
+from habitprint.backends.spark.search import IndexBlock, RowBlock
 from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.weighing import find_weight
 from measure import Stopwatch
@@ -186,11 +186,11 @@ def kernel_costs(options: argparse.Namespace) -> dict[str, Any]:
     """Measure what tasks are made of: a row of a block, a pair that shares a place, the bytes of a packed user."""
     n, weight = options.block, find_weight("jensen-shannon")
     released, known = SHAPES[options.shape](2 * n).make()
-    rows = row_block(*_own(released.shares[:n]), weight)
+    rows = RowBlock.of(*_own(released.shares[:n]), weight)
     found: dict[str, Any] = {"bytes_per_released_user": len(pickle.dumps(rows, pickle.HIGHEST_PROTOCOL)) / n}
     costs = []
     for n_columns in (n // 100, n):
-        columns = index_block(*_own(known.shares[n : n + n_columns]), weight)
+        columns = IndexBlock.of(*_own(known.shares[n : n + n_columns]), weight)
         found["bytes_per_known_user"] = len(pickle.dumps(columns, pickle.HIGHEST_PROTOCOL)) / n_columns
         for n_kept, least in ((32, -math.inf), (16, 1.2)):  # as candidates are gathered, and as they are priced
             for _ in range(2):  # the first time, it may be compiled

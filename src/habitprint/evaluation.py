@@ -7,7 +7,6 @@ by which of the ten the solver happened to take (that depends on the order of ro
 import math
 import warnings
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -47,92 +46,98 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
-    """Counts for pairs of classes of equal shares that have a common user.
+class Classes:
+    """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
 
     Parameters
     ----------
-    n_common, n_given, n_guessed
-        Common users, pairs given out that share a place, and pairs (expected) that are guesses.
     row_sizes, column_sizes
-        The number of users in the released class and in the known class.
-    times
-        How many pairs of classes have these counts.
+        The number of users of each released and of each known class.
+    keys
+        One number for each pair of classes with a common user, ascending: the row times the number of columns, and the
+        column.
+    n_common, n_given, n_guessed
+        Of each such pair: common users, pairs given out that share a place, and pairs (expected) that are guesses.
 
     Examples
     --------
-    >>> one = np.ones(1, np.int64)
-    >>> Between(one, one, 0.0 * one, 2 * one, one, times=3 * one).expected()
-    Expected(correct=1.5, clustered=3.0, n_identical=6)
+    >>> one = np.zeros(1, np.int64)
+    >>> Classes.of((np.array([2]), np.array([1])), (one, one), (one, one), n_guesses=0).expected()
+    Expected(correct=0.5, clustered=1.0, n_identical=2)
     """
 
+    row_sizes: Indices
+    column_sizes: Indices
+    keys: Indices
     n_common: Indices
     n_given: Indices
     n_guessed: Floats
-    row_sizes: Indices
-    column_sizes: Indices
-    times: Indices
+
+    @classmethod
+    def of(
+        cls,
+        sizes: tuple[Indices, Indices],
+        common: tuple[Indices, Indices],
+        given: tuple[Indices, Indices],
+        n_guesses: int,
+    ) -> "Classes":
+        """Return the counts from the sizes of classes, and the classes of common users and of pairs that were given."""
+        n_columns = len(sizes[1])
+        keys, n_common = np.unique(common[0] * n_columns + common[1], return_counts=True)
+        given_keys, n_given = np.unique(given[0] * n_columns + given[1], return_counts=True)
+        at = np.searchsorted(given_keys, keys)
+        n_given = np.where(np.append(given_keys, -1)[at] == keys, np.append(n_given, 0)[at], 0)
+        # Guesses are drawn among the users left over on both sides.
+        left_rows, left_columns = (
+            size - np.bincount(used, minlength=len(size)) for size, used in zip(sizes, given, strict=True)
+        )
+        n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
+        n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (n_guesses / n_left)
+        return cls(*sizes, keys, n_common, n_given, n_guessed)
+
+    @classmethod
+    def of_matching(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "Classes":
+        """Return the counts of a matching of two tables."""
+        of_row, of_column = released.share_classes, known.share_classes
+        rows, columns = matching.rows_in(released, known)
+        is_sure = ~matching.is_guess
+        return cls.of(
+            (np.bincount(of_row), np.bincount(of_column)),
+            (of_row[common.released], of_column[common.known]),
+            (of_row[rows[is_sure]], of_column[columns[is_sure]]),
+            matching.n_guesses,
+        )
+
+    @property
+    def rows(self) -> Indices:
+        """Return the released class of each pair of classes."""
+        return self.keys // len(self.column_sizes)
+
+    @property
+    def columns(self) -> Indices:
+        """Return the known class of each pair of classes."""
+        return self.keys % len(self.column_sizes)
 
     @property
     def chance(self) -> Floats:
         """Return the probability that each common user there is identified."""
-        return (self.n_given + self.n_guessed) / (self.row_sizes * self.column_sizes)
+        sizes = self.row_sizes[self.rows] * self.column_sizes[self.columns]
+        return (self.n_given + self.n_guessed) / sizes
 
     def expected(self) -> Expected:
         """Return the expected numbers of the attack."""
-        clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
-        n_identical = int((self.times * self.n_common * self.row_sizes).sum())
-        return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_identical)
+        row_sizes, column_sizes = self.row_sizes[self.rows], self.column_sizes[self.columns]
+        clustered = self.n_common * (self.n_given + self.n_guessed) / column_sizes
+        n_identical = int((self.n_common * row_sizes).sum())
+        return Expected(math.fsum(clustered / row_sizes), math.fsum(clustered), n_identical)
 
     def sum_of_squares(self) -> float:
         """Return the sum of the squared chances of all common users."""
-        return _sum(self.chance**2, self.times * self.n_common)
-
-
-def _sum(values: Floats, times: Indices) -> float:
-    """Return the sum of values, each multiplied by its number of times, rounded once."""
-    if (times == 1).all():
-        return math.fsum(values)
-    return float(sum(Fraction(value) * n for value, n in zip(values.tolist(), times.tolist(), strict=True)))
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
-
-    `of_row` and `of_column` are the classes of users, of which there are `n_columns` on the known side. The key of a
-    pair of classes is its number in a table of all pairs.
-    """
-
-    of_row: Indices
-    of_column: Indices
-    n_columns: int
-    keys: Indices
-    between: Between
-
-    @classmethod
-    def of(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "_Classes":
-        of_row, of_column = released.share_classes, known.share_classes
-        row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
-        n_columns = len(column_sizes)
-        keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
-        rows, columns = matching.rows_in(released, known)
-        sure_rows, sure_columns = of_row[rows[~matching.is_guess]], of_column[columns[~matching.is_guess]]
-        given, n_given = np.unique(sure_rows * n_columns + sure_columns, return_counts=True)
-        at = np.searchsorted(given, keys)
-        n_given = np.where(np.append(given, -1)[at] == keys, np.append(n_given, 0)[at], 0)
-        # Guesses are drawn among the users left over on both sides.
-        left_rows = row_sizes - np.bincount(sure_rows, minlength=len(row_sizes))
-        left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
-        n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
-        n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (matching.n_guesses / n_left)
-        sizes = row_sizes[keys // n_columns], column_sizes[keys % n_columns]
-        between = Between(n_common, n_given, n_guessed, *sizes, times=np.ones(len(keys), np.int64))
-        return cls(of_row, of_column, n_columns, keys, between)
+        return math.fsum(np.repeat(self.chance**2, self.n_common))
 
     def find(self, rows: Indices, columns: Indices) -> Indices:
-        """Return the numbers of the pairs of classes between users; len(keys) where no common user is."""
-        asked = self.of_row[rows] * self.n_columns + self.of_column[columns]
+        """Return the positions of pairs of classes; len(keys) where no common user is."""
+        asked = rows * len(self.column_sizes) + columns
         at = np.searchsorted(self.keys, asked)
         return np.where(np.append(self.keys, -1)[at] == asked, at, len(self.keys))
 
@@ -161,13 +166,13 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
     >>> pair_chances(hp.match(habits, habits), habits, habits, everybody).tolist()
     [0.5, 0.5, 1.0]
     """
-    found = _Classes.of(matching, released, known, common)
-    between = found.between
-    right = between.n_common / (between.row_sizes * between.column_sizes)
-    of_pairs = np.append(right, 0.0)[found.find(*matching.rows_in(released, known))]
+    found = Classes.of_matching(matching, released, known, common)
+    rows, columns = matching.rows_in(released, known)
+    right = found.n_common / (found.row_sizes[found.rows] * found.column_sizes[found.columns])
+    of_pairs = np.append(right, 0.0)[found.find(released.share_classes[rows], known.share_classes[columns])]
     if not matching.n_guesses:
         return of_pairs
-    return np.where(matching.is_guess, math.fsum(between.n_guessed * right) / matching.n_guesses, of_pairs)
+    return np.where(matching.is_guess, math.fsum(found.n_guessed * right) / matching.n_guesses, of_pairs)
 
 
 def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
@@ -199,19 +204,18 @@ def people_chances(matching: Matching, released: Histograms, known: Histograms, 
     >>> people_chances(hp.match(a, b, method="one-by-one"), a, b, common).tolist()
     [0.5]
     """
-    found = _Classes.of(matching, released, known, common)
-    between = found.between
+    found, of_column = Classes.of_matching(matching, released, known, common), known.share_classes
+    row_sizes, column_sizes = found.row_sizes[found.rows], found.column_sizes[found.columns]
     if matching.method == "one-by-one" and matching.direction == "released-to-known":
         _, columns = matching.rows_in(released, known)
-        named = np.bincount(found.of_column[columns[~matching.is_guess]], minlength=found.n_columns)
-        n_named = np.maximum(named[found.keys % found.n_columns], 1)
-        is_pointed_at = 1.0 - (1.0 - 1.0 / between.column_sizes) ** n_named
-        chances = between.n_given / between.row_sizes * is_pointed_at / n_named
+        named = np.bincount(of_column[columns[~matching.is_guess]], minlength=len(found.column_sizes))
+        n_named = np.maximum(named[found.columns], 1)
+        chances = found.n_given / row_sizes * (1.0 - (1.0 - 1.0 / column_sizes) ** n_named) / n_named
     elif matching.method == "one-by-one":
-        chances = between.n_given / (between.row_sizes * between.column_sizes)
+        chances = found.n_given / (row_sizes * column_sizes)
     else:
-        chances = between.chance
-    return np.asarray(chances[found.find(common.released, common.known)], np.float64)
+        chances = found.chance
+    return np.asarray(chances[found.find(released.share_classes[common.released], of_column[common.known])], np.float64)
 
 
 def people_interval(method: Method, direction: Direction) -> IntervalMethod:
@@ -242,7 +246,7 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_identical=4)
     """
-    return _Classes.of(matching, released, known, common).between.expected()
+    return Classes.of_matching(matching, released, known, common).expected()
 
 
 def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:

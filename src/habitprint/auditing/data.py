@@ -15,7 +15,7 @@ from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import read_positions
 from habitprint.checks import Finding, check_events, check_sides, check_tables
-from habitprint.checks.check import DAY_CODES, check_days, check_unused, ranges_option
+from habitprint.checks.check import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
 from habitprint.display import abbreviated
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
@@ -276,6 +276,13 @@ class Prepared:
         return one, other
 
 
+@dataclass(frozen=True, kw_only=True)
+class RemoteSplit(Accounted):
+    """Base of a split that a backend counted: with what may be wrong with the rows, and with their dates."""
+
+    findings: tuple[Finding, ...]
+
+
 class Backend(CountBackend[Any], MatchBackend[Any], Protocol):
     """A place where tables live: it counts events, attacks two tables, and samples their people.
 
@@ -423,9 +430,11 @@ def _prepare_remote(subject: Subject, backend: Backend, options: AuditOptions, p
     if subject.is_events:
         period, active, count = subject.period or HalvesOfRows(), subject.active, subject.count
         source = backend.count(source, period, users="all", active=active, count=count, progress=progress)
+    parts = source if isinstance(source, RemoteSplit) else None
+    if parts is not None:
+        refuse(parts.findings, options.accept, parts.source)
     released, known = source
     scenario, whole = backend.sample(released, known, subject.truth, options.seed, progress)
-    parts = source if isinstance(source, Accounted) else None
     return replace(prepare_tables(scenario, options, NOTHING, parts, whole), remote=(released, known))
 
 
@@ -482,8 +491,8 @@ def prepare_tables(
     40
     """
     released, known, steps = both.released, both.known, both.steps
-    is_remote = parts is not None and not isinstance(parts, Split)
-    before = [*told.found, *(check_unused(parts.unused, parts.n_rows) if parts is not None and is_remote else ())]
+    is_remote = isinstance(parts, RemoteSplit)
+    before = [*told.found, *(parts.findings if isinstance(parts, RemoteSplit) else ())]
     in_tables = check_tables(released, known, same_ids=_is_same_id(both.truth), is_protected=bool(steps))
     refuse([*before, *in_tables], options.accept, "the two tables")
     tables = _known_to_attacker(replace(both, released=released.in_order(), known=known.in_order()), options)

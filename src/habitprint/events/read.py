@@ -1,7 +1,6 @@
 """Which files hold events, how a file of each format is opened without reading it, and what may be wrong with lines."""
 
 import glob
-import io
 import json
 import os
 import re
@@ -260,17 +259,6 @@ def open_rows(
         (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG),
     )
     return Opened(frame, against, dialect)
-
-
-def read_header(line: bytes, dialect: Dialect) -> list[str]:
-    """Return the names of the columns that a header in UTF-8 gives.
-
-    Examples
-    --------
-    >>> read_header(b"user;when", Dialect(";"))
-    ['user', 'when']
-    """
-    return _scan_text(io.BytesIO(line + b"\n"), replace(dialect, n_before=0), None).collect_schema().names()
 
 
 def _scan_text(

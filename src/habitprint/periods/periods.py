@@ -310,16 +310,21 @@ class BusiestWeeks:
     def find(self, events: Events | DayTable) -> ConsecutiveWeeks:
         """Return the weeks found in the events."""
         table = DayTable.of(events)
-        week = weeks_of(pl.col("day"), self.first_day).alias("week")
-        (active,) = collect([table.usable.select("user", week).unique()], table.events.source)
-        following = active.with_columns(pl.col("week") - 1)
-        both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
+        both = self.count_active(table)
         if both.is_empty():
             table.events.refuse_unusable()
         return self.busiest(both, table.events.source)
 
+    def count_active(self, table: DayTable) -> pl.DataFrame:
+        """Return how many users (``len``) are active in each ``week`` and in the next."""
+        week = weeks_of(pl.col("day"), self.first_day).cast(pl.Int64).alias("week")
+        (active,) = collect([table.usable.select("user", week).unique()], table.events.source)
+        following = active.with_columns(pl.col("week") - 1)
+        both = active.join(following, on=["user", "week"], how="inner")
+        return both.group_by("week").agg(len=pl.len().cast(pl.Int64))
+
     def busiest(self, both: pl.DataFrame, source: str) -> ConsecutiveWeeks:
-        """Return the busiest weeks, from how many users (``len``) are active in each ``week`` and in the next."""
+        """Return the busiest weeks, from the users who are active in each week and in the next."""
         if both.is_empty():
             raise InputError(
                 f"{source}: nobody is active in two consecutive weeks",

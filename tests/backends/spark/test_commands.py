@@ -75,7 +75,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     ("words", "fault"),
     [
         (("split", "calls", "--released", "a", "--known", "b"), "has no column 'user'"),
-        (("split", "nothing", *NAMES, "--released", "a", "--known", "b"), "no such file or folder"),
+        (("split", "nothing", *NAMES, "--released", "a", "--known", "b"), "path does not exist"),
         (("split", "calls", *NAMES, "--released", "calls", "--known", "b", "--force"), "it is one of the inputs"),
         (("split", "calls", *NAMES, "--released", "no/a", "--known", "b"), "does not exist"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--stays", "200m,15min"), "--stays does not go"),
@@ -83,7 +83,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"), "no setting of Spark"),
         (("match", "calls", "calls"), "has no column 'user'"),
-        (("match", "nothing", "calls"), "nothing: there is no such file or folder"),
+        (("match", "nothing", "calls"), "nothing: Spark: path does not exist"),
         (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --backend spark"),
         (("match", "calls", "calls", *COUNTS, "--method", "approximate"), "the approximate method needs epsilon"),
         (("match", "calls", "calls", "--weight", "auto"), "--weight auto does not go"),

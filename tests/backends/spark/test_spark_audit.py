@@ -11,7 +11,9 @@ from test_spark_matching import on_spark
 import habitprint as hp
 from command_line import run
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import Whole, attack_all
+from habitprint.auditing.data import Whole, attack_all, prepare_events
+from habitprint.auditing.options import AuditOptions
+from habitprint.checks.check import DAY_CODES
 from habitprint.progress import silent
 
 N, N_SAMPLE = 60, 30
@@ -106,6 +108,26 @@ def test_a_truth_that_names_people_keeps_them_together(spark: SparkSession) -> N
         assert ((released, known) in set(sample.truth.rows())) == all(is_there)
 
 
+def test_wrong_dates_are_found_in_all_rows_as_on_one_machine(spark: SparkSession) -> None:
+    days = [*["2012-04-09", "2012-04-16"] * 10, *["1970-01-01"] * 3, "2012-04-30", "2999-01-01"]
+    rows = pl.DataFrame({"user": [n % 4 for n in range(25)], "time": days, "place": ["a"] * 25})
+    period = hp.AllOtherTime(released=("2012-04-09", "2012-04-15"))
+    here = prepare_events(hp.events_from_frame(rows), period, AuditOptions(accept=DAY_CODES)).facts.findings
+    parts = hp.split(spark.createDataFrame(rows.to_arrow()), period, users="all", backend=hp.Spark(spark))
+    assert [each for each in here if each.code in DAY_CODES] == list(parts.findings)
+    assert [each.gravity for each in parts.findings] == ["stops", "stops"]
+    with pytest.raises(hp.InputError, match="--accept future-dates --accept sentinel-dates"):
+        hp.audit(parts, backend=hp.Spark(spark))
+    parts.forget()
+
+
+def test_days_of_excel_that_are_read_as_seconds_are_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("a", 41008.5, "x"), ("b", 41015.5, "x")], ["user", "time", "place"])
+    events = hp.Spark(spark).read_events(frame, time_format="seconds")
+    with pytest.raises(hp.InputError, match="--time-format excel"):
+        hp.split(events, hp.HalvesOfRows(), backend=hp.Spark(spark))
+
+
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder of calls of thirty people in two weeks, with a row that is of no use, in the folder of work."""
@@ -186,15 +208,15 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     ("words", "fault"),
     [
         (("calls",), "has no column 'user'"),
-        (("nothing", *NAMES), "no such file or folder"),
+        (("nothing", *NAMES), "path does not exist"),
         (("calls", *NAMES, "--overlap", "50%"), "--overlap does not go with --backend spark"),
         (("calls", *NAMES, "--shared", "merge"), "--shared does not go with --backend spark"),
         (("calls", *NAMES, "--side", "500"), "--side without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
         (("calls", "calls"), "or name them: --user caller --place antenna --count …"),
-        (("nothing", "calls"), "nothing: there is no such file or folder"),
-        (("empty", "calls"), "empty: there are no Parquet files"),
+        (("nothing", "calls"), "nothing: Spark: path does not exist"),
+        (("empty", "calls"), "empty: Spark: unable to infer schema"),
         (("text", "calls"), "text/counts.csv"),
         (("calls", "calls", "--duplicates", "sum"), "--duplicates does not go with --backend spark"),
     ],

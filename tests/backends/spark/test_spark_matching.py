@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.backends.spark import Plan, SparkMatching, search
+from habitprint.backends.spark import Plan, SparkMatching
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from instances import CASES, Case, random_histograms, tables
 
@@ -135,15 +135,6 @@ def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
 
 
-def test_known_blocks_that_spark_parts_against_the_plan_are_put_together(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(search.SETTINGS, "spark.sql.maxSinglePartitionBytes", "1b")
-    released, known = (random_histograms(40, 10, density=0.3, seed=seed) for seed in (1, 2))
-    found = matched(spark, released, known)
-    assert_same_answer(found, released, known, "jensen-shannon", None)
-
-
 def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back_as_they_were(
     spark: SparkSession,
 ) -> None:
@@ -183,9 +174,10 @@ def test_a_truth_on_the_cluster_counts_too_and_must_name_each_user_once(spark: S
 
 
 FAULTS = {
-    "column 'count' is negative in 1 row": [("a", "x", -1)],
-    "column 'user' has no value": [(None, "x", 1)],
-    "several rows for the same": [("a", "x", 1), ("a", "x", 2)],
+    "'count': -1": [("a", "x", -1)],
+    "'user': None": [(None, "x", 1)],
+    "'place': None": [("a", None, 1)],
+    "cannot be counted": [("a", "x", 1), ("a", "x", 2)],
     "all counts of user 'b' are zero": [("a", "x", 1), ("b", "x", 0)],
     "is empty": [],
 }

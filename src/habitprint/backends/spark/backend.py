@@ -1,36 +1,40 @@
 """Tables on a Spark cluster as a backend: the same verbs count, attack and sample them there."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 import msgspec
 import polars as pl
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from habitprint.arguments import refuse_release
 from habitprint.attacks import Scenario
 from habitprint.auditing.data import MOST_SAMPLED, Whole
-from habitprint.backends.spark.match import SparkMatching, is_same_id, match_on_spark, truth_frame
-from habitprint.backends.spark.nodes import KEPT
+from habitprint.backends.spark.match import SparkMatching, match_on_spark, require_counts, to_histograms, without_rows
 from habitprint.backends.spark.search import Plan
-from habitprint.backends.spark.session import collect, connect, to_spark
+from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
 from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
-from habitprint.backends.spark.tables import COUNT, USER, Counts, read_counts
-from habitprint.errors import require_whole
+from habitprint.errors import InputError, require_whole
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.histograms import Histograms
+from habitprint.io.count_tables import COLUMNS
+from habitprint.io.files import OWNERS_FOLDER, already_there, drafting, no_parent, telling_of
+from habitprint.io.tables import require_columns
 from habitprint.matching import MatchOptions
 from habitprint.matching.match import check_epsilon
 from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Sides
 from habitprint.progress import Progress, silent
-from habitprint.truth import SAME_ID, Truth
+from habitprint.truth import SAME_ID, Truth, truth_table
 
 DEFAULT = Plan()
+SIDES = ["released", "known"]
 Table = DataFrame | str | os.PathLike[str]
 
 
@@ -163,10 +167,10 @@ class Spark:
         >>> spark.sample(*sides).scenario.released
         Histograms(20 users × 18 places, 90 counts above zero)
         """
-        one, other = self._tables(released, known, progress)
-        tables = Counts.of(one, "released", progress), Counts.of(other, "known", progress)
-        people = _people(*tables, truth).persist(KEPT)
-        try:
+        frames = dict(zip(SIDES, self._tables(released, known, progress), strict=True))
+        tables = {side: require_counts(frame, side) for side, frame in frames.items()}
+        named = None if isinstance(truth, str) and truth == SAME_ID else truth_table(truth)
+        with kept(_people(tables, named)) as people:
             n = collect(
                 people.agg(
                     sf.count("key"),
@@ -182,11 +186,14 @@ class Spark:
             # By a hash of the id: the lowest are drawn, independently of where rows are stored.
             in_order = people.orderBy(sf.xxhash64(sf.lit(seed), "key"), "key", "is_named")
             drawn = collect(people if is_all else in_order.limit(self.n_sampled), "drawing a sample", progress)
-        finally:
-            people.unpersist()
-        here, theirs = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
-        named = SAME_ID if is_same_id(truth) else drawn.select("released", "known").drop_nulls()
-        return Scenario(here, theirs, named), None if is_all else whole
+
+        def sampled(side: str) -> Histograms:
+            ids = to_spark(self.session, drawn.select(user=side).drop_nulls())
+            rows = tables[side] if is_all else tables[side].join(sf.broadcast(ids), "user", "left_semi")
+            return to_histograms(collect(rows, f"{side} sample", progress), side)
+
+        pairs = SAME_ID if named is None else drawn.select(SIDES).drop_nulls()
+        return Scenario(sampled("released"), sampled("known"), pairs), None if is_all else whole
 
     def _tables(self, released: Table, known: Table, progress: Progress) -> tuple[DataFrame, DataFrame]:
         """Return both tables; those that are named are opened."""
@@ -196,33 +203,103 @@ class Spark:
         if not isinstance(table, (str, os.PathLike)):
             return table  # an input that is no Spark table is refused when it is read
         refuse_release(table)
-        return read_counts(self.session, os.fspath(table), progress=progress)
+        return self.read_counts(os.fspath(table), progress=progress)
+
+    def read_counts(self, name: str, columns: Sequence[str] = COLUMNS, progress: Progress = silent) -> DataFrame:
+        """Return a Parquet file, or a folder of them, as a table ``user, place, count``.
+
+        Parameters
+        ----------
+        name
+            The file or the folder.
+        columns
+            The names of its columns for users, places and counts.
+        progress
+            A function that is called now and then with the progress of the work.
+        """
+        address, session = address_of(self.session, name), self.session
+        try:
+            table = run_job(session, lambda: session.read.parquet(address), "finding columns", progress)
+        except InputError as error:
+            raise InputError(f"{name}: {error.what}", why=error.why, fix=error.fix) from error
+        require_columns(without_rows(table), columns, source=name)
+        return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
+
+    def refuse_outputs(self, outputs: Sequence[str], inputs: Sequence[str], *, overwrite: bool) -> None:
+        """Raise `InputError` unless folders could be written: worth knowing before long work."""
+        for output in outputs:
+            address, path = address_of(self.session, output), local_path(self.session, output)
+            for other in (address_of(self.session, name) for name in inputs):
+                if f"{other}/".startswith(f"{address}/") or f"{address}/".startswith(f"{other}/"):
+                    raise InputError(
+                        f"cannot write {output}: it is one of the inputs, or within one",
+                        why="the input would be lost",
+                        fix="choose another name",
+                    )
+            if path is not None and not path.parent.is_dir():
+                raise no_parent(output, path.parent)
+            if not overwrite and self._exists(address):
+                raise already_there(output)
+
+    def _exists(self, address: str) -> bool:
+        try:
+            self.session.read.text(address)
+        except AnalysisException:
+            return False
+        return True
+
+    def write_folders(
+        self, tables: Mapping[str, DataFrame], *, overwrite: bool = False, progress: Progress = silent
+    ) -> None:
+        """Write tables by name as folders of Parquet files, for their owner only.
+
+        On this machine all are made beside their places and moved there when complete. Elsewhere Spark writes them by
+        its own rules: a folder that holds ``_SUCCESS`` is complete.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> spark = Spark.connect("local[2]")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spark.write_folders({f"{folder}/numbers": spark.session.range(3)})
+        ...     os.listdir(folder)
+        ['numbers']
+        """
+        mode = "overwrite" if overwrite else "errorifexists"
+        with drafting() as drafts:
+            moves = []
+            for name, table in tables.items():
+                path = local_path(self.session, name)
+                address = name if path is None else f"file:{drafts.of(path)}"
+                # As many files as there is to write, and not as there were tasks.
+                writer = table.hint("rebalance").write.mode(mode)
+                run_job(self.session, partial(writer.parquet, address), "writing", progress)
+                moves += [] if path is None else [(drafts.of(path), path)]
+            for made, path in moves:
+                made.chmod(OWNERS_FOLDER)
+                with telling_of(path):
+                    if path.exists() and not overwrite:
+                        raise already_there(path)
+                    if path.exists():
+                        path.rename(made.with_name(f"{path.name}.before"))  # it goes with the draft
+                    made.rename(path)
 
 
-def _people(released: Counts, known: Counts, truth: Truth) -> DataFrame:
+def _people(tables: Mapping[str, DataFrame], truth: pl.DataFrame | None) -> DataFrame:
     """Return a row for each person, ``key, is_named, released, known``: with null for a table that they are not in.
 
     The key is the known id. Released users whom the truth does not name keep their own id, and match no known user.
     """
     # An integer and its decimal text are the same id.
-    of_released, of_known = (
-        table.frame.where(sf.col(COUNT) > 0)
-        .select(sf.col(USER).alias(table.side), sf.col(USER).cast("string").alias("key"), sf.expr("true as is_named"))
+    released, known = (
+        table.where(sf.col("count") > 0)
+        .select(sf.col("user").alias(side), sf.col("user").cast("string").alias("key"), sf.expr("true as is_named"))
         .distinct()
-        for table in (released, known)
+        for side, table in tables.items()
     )
-    if not is_same_id(truth):
-        named = truth_frame(truth, of_known.sparkSession).select(
-            sf.col("released").cast("string").alias("key"), sf.col("known").cast("string").alias("as")
-        )
-        of_released = of_released.join(named, "key", "left").select(
+    if truth is not None:
+        named = to_spark(released.sparkSession, truth.cast(pl.String).rename({"released": "key", "known": "as"}))
+        released = released.join(named, "key", "left").select(
             "released", sf.coalesce("as", "key").alias("key"), sf.col("as").isNotNull().alias("is_named")
         )
-    return of_released.join(of_known, ["key", "is_named"], "full_outer")
-
-
-def _of(table: Counts, users: pl.Series, progress: Progress) -> Histograms:
-    """Bring the counts of some users here."""
-    ids = to_spark(table.frame.sparkSession, users.alias(USER).to_frame())
-    rows = collect(table.frame.join(sf.broadcast(ids), USER, "left_semi"), f"{table.side} sample", progress)
-    return Histograms.from_table(rows)
+    return released.join(known, ["key", "is_named"], "full_outer")

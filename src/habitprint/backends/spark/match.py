@@ -1,23 +1,28 @@
-"""The joint attack on the cluster: the pairs that it gives out, the proof, and how many people they identify."""
+"""The joint attack on the cluster: users as nodes, the pairs that it gives out, the proof, and how many are identified.
+
+Users with equal shares become one node. Nodes have dense numbers that only content and seed decide.
+"""
 
 import math
 import warnings
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
+from pyspark.sql import types as kinds
 
-from habitprint.arrays import Floats
-from habitprint.backends.spark.nodes import Users, make_index_blocks, make_row_blocks, number_users
-from habitprint.backends.spark.search import Found, Plan, Round, look_at_all, search
-from habitprint.backends.spark.session import collect, to_spark
-from habitprint.backends.spark.tables import Counts, is_text, without_rows
+from habitprint.arrays import Floats, Indices
+from habitprint.backends.spark import search
+from habitprint.backends.spark.session import Batches, collect, kept, to_spark
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import NO_COMMON_USER, Between, Evaluation, evaluation_of
+from habitprint.evaluation import NO_COMMON_USER, Classes, Evaluation, evaluation_of
+from habitprint.histograms import Histograms
 from habitprint.ids import ascending
+from habitprint.io.count_tables import COLUMNS, LARGEST_TOTAL
 from habitprint.io.tables import require_columns
 from habitprint.matching import Matching, MatchOptions, Method
 from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, check_size, left_over, seed_streams
@@ -25,10 +30,216 @@ from habitprint.matching.matching import EXACT, Proof
 from habitprint.matching.nodes import pair_positions
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod
-from habitprint.truth import SAME_ID, Truth, repeated_in_truth, truth_table
-from habitprint.weighing import Weight, to_weights
+from habitprint.truth import SAME_ID, Truth, truth_table
+from habitprint.weighing import PlaceFacts, Weight, to_weights
 
+USER, PLACE, COUNT = COLUMNS
 SIDES = ("released", "known")
+N_BUCKETS = 1024  # parts of a side that are numbered on their own
+
+
+def require_counts(frame: DataFrame, side: str) -> DataFrame:
+    """Return a table with the columns ``user, place, count``; raise `InputError` if it cannot be a table of counts.
+
+    Examples
+    --------
+    >>> from habitprint.backends.spark import connect
+    >>> frame = connect("local[2]").createDataFrame([("Jill", 7, 3)], ["user", "place", "count"])
+    >>> require_counts(frame, "released").dtypes
+    [('user', 'string'), ('place', 'bigint'), ('count', 'bigint')]
+    """
+    if not isinstance(frame, DataFrame):
+        raise InputError(
+            f"{side} is a {type(frame).__name__}, not a Spark table",
+            why="work on Spark starts from tables on the cluster",
+            fix="read it with session.read.parquet(…), or leave out the backend to work on this machine",
+        )
+    require_columns(without_rows(frame), COLUMNS, source=f"the {side} table")
+    columns = []
+    for name in COLUMNS:
+        kind = frame.schema[name].dataType
+        if not isinstance(kind, kinds.NumericType if name == COUNT else (kinds.IntegralType, kinds.StringType)):
+            raise InputError(
+                f"column '{name}' of the {side} table holds {kind.simpleString()} values",
+                why="ids are text or integers, and counts are numbers",
+                fix=f"convert '{name}' first",
+            )
+        is_number, is_whole = isinstance(kind, kinds.NumericType), isinstance(kind, kinds.IntegralType)
+        columns.append(sf.col(name).cast("long" if is_whole else "double" if is_number else "string").alias(name))
+    return frame.select(*columns)
+
+
+def without_rows(frame: DataFrame) -> pl.DataFrame:
+    """Return a table with the names of a frame's columns, and nothing else.
+
+    Examples
+    --------
+    >>> from habitprint.backends.spark import connect
+    >>> without_rows(connect("local[2]").range(3)).columns
+    ['id']
+    """
+    return pl.DataFrame(schema=dict.fromkeys(frame.columns, pl.Null))
+
+
+def to_histograms(rows: pl.DataFrame, side: str, place: str = PLACE) -> Histograms:
+    """Return the counts of some users over the ids in a column; raise `InputError` if rows cannot be counted.
+
+    Examples
+    --------
+    >>> to_histograms(pl.DataFrame({"user": ["Jill"], "place": [7], "count": [3]}), "released")
+    Histograms(1 users × 1 places, 1 counts above zero)
+    """
+    is_wrong = pl.any_horizontal(
+        pl.col(COLUMNS).is_null(),
+        ~pl.col(COUNT).is_between(0, LARGEST_TOTAL),
+        pl.struct(USER, PLACE).is_duplicated(),
+    )
+    for wrong in rows.filter(is_wrong).select(COLUMNS).head(1).to_dicts():
+        raise InputError(
+            f"the {side} table has a row that cannot be counted: {wrong}",
+            why="a row has a user, a place, and a count from zero to 2^53; no other row has the same user and place",
+            fix="correct such rows, or leave them out; add up repeated ones: groupBy('user', 'place').sum('count')",
+        )
+    return Histograms.from_table(rows, place=place)
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """The users of one side on the cluster, and the number of users of each node in local memory.
+
+    Parameters
+    ----------
+    frame
+        ``user, node, position, places, shares``: a row for each user. Positions are dense, node after node;
+        members of a node are in an order that the seed draws. Places are numbers, ascending.
+    starts
+        The position of the first user of each node; one more at the end.
+    kept
+        The table that the cluster keeps.
+    """
+
+    frame: DataFrame
+    starts: Indices
+    kept: DataFrame
+
+    @property
+    def n_users(self) -> int:
+        """Return the number of users."""
+        return int(self.starts[-1])
+
+    @property
+    def n_members(self) -> Indices:
+        """Return the number of users in each node."""
+        return np.diff(self.starts)
+
+    @property
+    def nodes(self) -> DataFrame:
+        """Return a row for each node: ``node, places, shares``."""
+        return self.frame.select("node", "places", "shares").dropDuplicates(["node"])
+
+    def with_values(self, of_nodes: Floats) -> DataFrame:
+        """Return a value per node as a table with a value per user: ``user, potential``."""
+        values = pa.table({"node": np.arange(len(of_nodes)), "potential": of_nodes})
+        sent = self.frame.sparkSession.createDataFrame(values)
+        return self.frame.select("user", "node").join(sent, "node").select("user", "potential")
+
+
+def number_users(released: DataFrame, known: DataFrame, seed: int, progress: Progress = silent) -> tuple[Users, Users]:
+    """Return both sides as users with their nodes.
+
+    Users are one node where their shares are equal to the last bit, as on one machine. Nodes are numbered by a hash of
+    what they hold, the seed and the side: independently on both sides, and whatever the partitions.
+
+    Examples
+    --------
+    >>> from habitprint.backends.spark import connect
+    >>> session = connect("local[2]")
+    >>> table = session.createDataFrame([(1, "a", 1), (2, "a", 2), (3, "b", 1)], ["user", "place", "count"])
+    >>> sorted(number_users(table, table, seed=0)[0].n_members.tolist())
+    [1, 2]
+    """
+    tables = {"released": require_counts(released, "released"), "known": require_counts(known, "known")}
+    # An integer id and its decimal text are the same place, and where one table has text, all are compared as text.
+    kind = "string" if any(dict(table.dtypes)[PLACE] == "string" for table in tables.values()) else "long"
+    ids = reduce(DataFrame.union, (table.select(sf.col(PLACE).cast(kind).alias("id")) for table in tables.values()))
+    # Gains are summed in ascending order of places, as on one machine: then they are the same to the last bit.
+    numbered = ids.distinct().withColumn("number", sf.row_number().over(Window.orderBy("id")) - 1)
+    with kept(numbered) as places:
+        one, other = (
+            _number_side(table.join(places, sf.col(PLACE).cast(kind) == sf.col("id"), "left"), side, seed, progress)
+            for side, table in tables.items()
+        )
+    return one, other
+
+
+def _number_side(rows: DataFrame, side: str, seed: int, progress: Progress) -> Users:
+    """Return one side, from its counts with the ``number`` of each place."""
+
+    def to_shares(batches: Batches) -> Batches:
+        tables = [pl.DataFrame(pl.from_arrow(batch)) for batch in batches if batch.num_rows]
+        if tables:
+            yield _shares_of(pl.concat(tables), side)
+
+    schema = f"user {dict(rows.dtypes)[USER]}, places array<long>, shares array<double>"
+    users = rows.repartition(USER).mapInArrow(to_shares, schema)
+    # Independent of the other side: with one order for both, equal users would meet themselves more often than chance.
+    draw = (sf.lit(seed), sf.lit(side))
+    users = users.withColumns(
+        {"hash": sf.xxhash64("places", "shares", *draw), "lot": sf.xxhash64(sf.col(USER).cast("string"), *draw)}
+    ).withColumn("bucket", sf.pmod("hash", sf.lit(N_BUCKETS)).cast("int"))
+    bucket, content = Window.partitionBy("bucket"), ("hash", "places", "shares")
+    nth = sf.row_number().over(bucket.orderBy(*content, "lot", USER))
+    nth_node = sf.dense_rank().over(bucket.orderBy(*content))
+    numbered = users.withColumns({"nth": nth, "nth_node": nth_node}).persist()
+    nodes = collect(numbered.groupBy("bucket", "nth_node").count(), f"{side} users", progress)
+    if nodes.is_empty():
+        raise InputError(
+            f"the {side} table is empty",
+            why="there are no users to speak of",
+            fix="check how the table was made; it needs at least one row",
+        )
+    nodes = nodes.sort("bucket", "nth_node")
+    of_buckets, n_members = nodes["bucket"].to_numpy(), nodes["count"].to_numpy()
+    starts = np.concatenate([[0], n_members.cumsum()])
+    first_node = np.searchsorted(of_buckets, np.arange(N_BUCKETS))
+    at = sf.col("bucket") + 1
+    frame = numbered.select(
+        USER,
+        (sf.element_at(search.as_array(first_node), at) + sf.col("nth_node") - 1).alias("node"),
+        (sf.element_at(search.as_array(starts[first_node]), at) + sf.col("nth") - 1).alias("position"),
+        "places",
+        "shares",
+    )
+    return Users(frame, starts, numbered)
+
+
+def _shares_of(rows: pl.DataFrame, side: str) -> pa.RecordBatch:
+    """Return the shares of some users over the numbers of places, ascending."""
+    table = to_histograms(rows, side, place="number")
+    shares = table.shares
+    numbers, offsets = table.places.to_numpy()[shares.indices], pa.array(shares.indptr, pa.int32())
+    columns = [
+        table.users.to_arrow(compat_level=pl.CompatLevel.oldest()),
+        pa.ListArray.from_arrays(offsets, pa.array(numbers, pa.int64())),
+        pa.ListArray.from_arrays(offsets, pa.array(shares.data, pa.float64())),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["user", "places", "shares"])
+
+
+def _place_facts(users: Users, progress: Progress) -> PlaceFacts:
+    """Return how rare and how popular places are, by their numbers."""
+    visits = users.frame.select(sf.explode(sf.arrays_zip("places", "shares")).alias("visit"))
+    # A sum of decimal numbers is exact, and so the same whatever the partitions; what is lost is below the last bit,
+    # unless all shares of a place are tiny.
+    exact = sf.sum(sf.col("visit.shares").cast("decimal(38,28)")).cast("double")
+    facts = visits.groupBy(sf.col("visit.places").alias("place")).agg(
+        sf.count("visit").alias("n_visitors"), sf.greatest(exact, sf.max("visit.shares")).alias("total")
+    )
+    found = collect(facts, "places", progress)
+    at = found["place"].to_numpy()
+    n_visitors, totals = np.zeros(at.max() + 1, np.int64), np.zeros(at.max() + 1)
+    n_visitors[at], totals[at] = found["n_visitors"].to_numpy(), found["total"].to_numpy()
+    return PlaceFacts.of_visits(n_visitors, totals, users.n_users)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,6 +268,8 @@ class SparkMatching:
         The progress of each scan of all pairs.
     users
         The users of both sides, as the cluster keeps them.
+    given
+        The nodes of the pairs that share a place.
 
     Examples
     --------
@@ -82,8 +295,9 @@ class SparkMatching:
     epsilon: float | None
     weight: Weight
     seed: int
-    rounds: tuple[Round, ...]
+    rounds: tuple[search.Round, ...]
     users: tuple[Users, Users]
+    given: tuple[Indices, Indices]
 
     def __repr__(self) -> str:
         n = len(self.rounds)
@@ -120,7 +334,7 @@ class SparkMatching:
     def unpersist(self) -> None:
         """Release the tables that the cluster keeps for this matching; later requests compute them again."""
         for users in self.users:
-            users.unpersist()
+            users.kept.unpersist()
 
     def to_matching(self) -> Matching:
         """Bring everything to this machine, where it can be verified, as long as it fits.
@@ -171,36 +385,34 @@ class SparkMatching:
         >>> hp.match(*sides, backend=spark).evaluate({"?1": "Jill", "?2": "Mike"}).expected_correct
         1.0
         """
-        named = _same_id(self.users) if is_same_id(truth) else truth_frame(truth, self.pairs.sparkSession)
-        common = _classes_of(named, self.users)
-        given = _classes_of(self.pairs.filter("not is_guess"), self.users)
-        found = collect(_counted(common, given, self.users), "right pairs", progress)
-        n_named = named.count()
-        times, n_common = found["times"].to_numpy(), found["n_common"].to_numpy()
-        n_all = int((times * n_common).sum())
-        if n_all == 0:
-            warnings.warn(NO_COMMON_USER, NoCommonUserWarning, stacklevel=2)
-        n_given = self.size - self.n_guesses
-        # Guesses are drawn among the users left over on both sides.
-        n_left = max(float(self.n_released - n_given) * float(self.n_known - n_given), 1.0)
-        left = found["left_a"].to_numpy() * found["left_b"].to_numpy()
-        between = Between(
-            n_common,
-            found["n_given"].to_numpy(),
-            left * (self.n_guesses / n_left),
-            found["size_a"].to_numpy(),
-            found["size_b"].to_numpy(),
-            times,
+        is_same_id = isinstance(truth, str) and truth == SAME_ID
+        # An integer and its decimal text are the same id.
+        released, known = (
+            users.frame.select(sf.col(USER).cast("string").alias(side), sf.col("node").alias(f"{side}_node"))
+            for users, side in zip(self.users, SIDES, strict=True)
         )
+        if is_same_id:
+            named = released.join(known, sf.col("released") == sf.col("known"))
+        else:
+            told = truth_table(truth)
+            named = (
+                to_spark(self.pairs.sparkSession, told.cast(pl.String)).join(released, "released").join(known, "known")
+            )
+        common = collect(named.select("released_node", "known_node"), "right pairs", progress)
+        if common.is_empty():
+            warnings.warn(NO_COMMON_USER, NoCommonUserWarning, stacklevel=2)
+        rows, columns = (common[name].to_numpy() for name in common.columns)
+        sizes = self.users[0].n_members, self.users[1].n_members
+        classes = Classes.of(sizes, (rows, columns), self.given, self.n_guesses)
         return evaluation_of(
-            between.expected(),
-            between.sum_of_squares(),
+            classes.expected(),
+            classes.sum_of_squares(),
             IntervalMethod.JOINT,
             n_possible=self.n_released * self.n_known,
             size=self.size,
             n_guesses=self.n_guesses,
-            n_common=n_all,
-            n_ignored=n_named - n_all,
+            n_common=common.height,
+            n_ignored=0 if is_same_id else told.height - common.height,
         )
 
 
@@ -211,7 +423,7 @@ def _in_order(potentials: DataFrame) -> Floats:
 
 
 def match_on_spark(
-    released: DataFrame, known: DataFrame, options: MatchOptions, plan: Plan, progress: Progress
+    released: DataFrame, known: DataFrame, options: MatchOptions, plan: search.Plan, progress: Progress
 ) -> SparkMatching:
     """Match released with known users, jointly, where their tables are.
 
@@ -225,20 +437,25 @@ def match_on_spark(
             fix="leave out the method, or match a sample on one machine",
         )
     seed_streams(options.seed)
-    tables = Counts.of(released, "released", progress), Counts.of(known, "known", progress)
-    sides = number_users(*tables, options.seed, progress)
-    n_users = min(side.n_users for side in sides)
+    sides = number_users(released, known, options.seed, progress)
+    n_users = sides[0].n_users, sides[1].n_users
     if options.size is not None:
-        check_size(options.size, *(side.n_users for side in sides))
-    session, size = tables[0].frame.sparkSession, options.size or n_users
-    rows = make_row_blocks(sides[0], options.weight, plan.block, progress)
+        check_size(options.size, *n_users)
+    size, weight, units = options.size or min(n_users), options.weight, (sides[0].n_members, sides[1].n_members)
+    has_facts = any(term.rarity != 0 or term.kind == "likelihood" for term in weight.terms)
+    facts = _place_facts(sides[1], progress) if has_facts else None
+    to_rows = partial(search.RowBlock.of, weight=weight)
+    to_index = partial(search.IndexBlock.of, weight=weight, facts=facts)
     # One task for each released block, or several where there are more cores than blocks.
-    n_groups = -(-plan.tasks_per_core * session.sparkContext.defaultParallelism // rows.n_blocks)
-    columns = make_index_blocks(sides[1], options.weight, plan.block, n_groups, progress)
+    n_blocks = -(-len(units[0]) // plan.block)
+    n_tasks = plan.tasks_per_core * released.sparkSession.sparkContext.defaultParallelism
+    make = partial(search.Blocks.of, length=plan.block, progress=progress)
+    rows = make(sides[0].nodes, to_rows, len(units[0]), n_partitions=n_blocks)
+    columns = make(sides[1].nodes, to_index, len(units[1]), n_partitions=-(-n_tasks // n_blocks))
     try:
-        found = search(
-            partial(look_at_all, rows, columns, progress=progress),
-            (sides[0].n_members, sides[1].n_members),
+        found = search.search(
+            partial(search.look_at_all, rows, columns, progress=progress),
+            units,
             size,
             epsilon=options.epsilon,
             n_kept=plan.n_kept,
@@ -249,20 +466,20 @@ def match_on_spark(
     finally:
         rows.frame.unpersist()
         columns.frame.unpersist()
-    matching = _answer(session, sides, found, size, options)
+    matching = _answer(released.sparkSession, sides, found, size, options)
     if matching.n_guesses == matching.size:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=3)
     return matching
 
 
 def _answer(
-    session: SparkSession, sides: tuple[Users, Users], found: Found, size: int, options: MatchOptions
+    session: SparkSession, sides: tuple[Users, Users], found: search.Found, size: int, options: MatchOptions
 ) -> SparkMatching:
     """Return pairs of users for pairs of nodes, on the cluster: the driver knows users by their positions only."""
     released, known = sides
     rows, columns = pair_positions(released.starts, known.starts, found.rows, found.columns, found.flows)
     order = np.lexsort((found.columns, found.rows))
-    gains = np.repeat(found.gains[order], found.flows[order])
+    flows, gains = found.flows[order], np.repeat(found.gains[order], found.flows[order])
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     streams, n_guesses = seed_streams(options.seed), size - len(rows)
     rows = np.concatenate([rows, left_over(rows, released.n_users, streams[0])[:n_guesses]])
@@ -277,8 +494,8 @@ def _answer(
         pairs = pairs.join(ids, position)
     return SparkMatching(
         pairs=pairs.select("released", "known", "weight", "gain", "is_guess"),
-        released_potential=_to_users(session, released, found.row_potential),
-        known_potential=_to_users(session, known, found.column_potential),
+        released_potential=released.with_values(found.row_potential),
+        known_potential=known.with_values(found.column_potential),
         price=found.price,
         bound=found.bound,
         total_weight=math.fsum(weights),
@@ -290,80 +507,5 @@ def _answer(
         seed=options.seed,
         rounds=found.rounds,
         users=sides,
+        given=(np.repeat(found.rows[order], flows), np.repeat(found.columns[order], flows)),
     )
-
-
-def _to_users(session: SparkSession, users: Users, potential: Floats) -> DataFrame:
-    """Return a value per node as a table with a value per user."""
-    of_nodes = session.createDataFrame(pa.table({"node": np.arange(users.n_nodes), "potential": potential}))
-    return users.frame.select("user", "node").join(of_nodes, "node").select("user", "potential")
-
-
-def is_same_id(truth: Truth) -> bool:
-    """Return whether a user has the same id on both sides.
-
-    Examples
-    --------
-    >>> is_same_id("same-id"), is_same_id({"?1": "Jill"})
-    (True, False)
-    """
-    return isinstance(truth, str) and truth == SAME_ID
-
-
-def _same_id(users: tuple[Users, Users]) -> DataFrame:
-    released, known = (
-        of_side.frame.select(sf.col("user").alias(side)) for of_side, side in zip(users, SIDES, strict=True)
-    )
-    return released.join(known, _equal(released, "released", known, "known"))
-
-
-def truth_frame(truth: Truth, session: SparkSession) -> DataFrame:
-    """Return a truth that names people as a table ``released, known`` on the cluster.
-
-    Examples
-    --------
-    >>> from habitprint.backends.spark import connect
-    >>> truth_frame({"p": "Jo"}, connect("local[2]")).collect()
-    [Row(released='p', known='Jo')]
-    """
-    if not isinstance(truth, DataFrame):
-        return to_spark(session, truth_table(truth))
-    require_columns(without_rows(truth), SIDES, source="the truth")
-    named = truth.select(*SIDES).distinct()
-    for side in SIDES:
-        repeated = named.groupBy(side).count().filter("count > 1").limit(3)
-        if who := [row[side] for row in repeated.collect()]:
-            raise repeated_in_truth(side, who)
-    return named
-
-
-def _classes_of(pairs: DataFrame, users: tuple[Users, Users]) -> DataFrame:
-    """Return the classes of equal users, ``a, b``, that pairs ``released, known`` are between."""
-    for side, of_side, name in zip(SIDES, users, "ab", strict=True):
-        classes = of_side.frame.select("user", sf.col("node").alias(name))
-        pairs = pairs.join(classes, _equal(pairs, side, classes, "user")).drop("user")
-    return pairs.select("a", "b")
-
-
-def _equal(left: DataFrame, left_id: str, right: DataFrame, right_id: str) -> Column:
-    """Return when two ids are the same: an integer and its decimal text are."""
-    one, other = left[left_id], right[right_id]
-    if is_text(left, left_id) == is_text(right, right_id):
-        return one == other
-    return one.cast("string") == other.cast("string")
-
-
-def _counted(common: DataFrame, given: DataFrame, users: tuple[Users, Users]) -> DataFrame:
-    """Return the counts of pairs of classes with a common user, and how many pairs of classes have these counts.
-
-    Most classes are single users who were paired or not, so there are few different cases, however many people.
-    """
-    n_given = given.groupBy("a", "b").agg(sf.count("*").alias("n_given"))
-    found = common.groupBy("a", "b").agg(sf.count("*").alias("n_common")).join(n_given, ["a", "b"], "left")
-    for of_side, name in zip(users, "ab", strict=True):
-        sizes = of_side.frame.groupBy(sf.col("node").alias(name)).agg(sf.count("*").alias(f"size_{name}"))
-        used = given.groupBy(name).agg(sf.count("*").alias("n_used"))
-        left = (sf.col(f"size_{name}") - sf.coalesce("n_used", sf.lit(0))).alias(f"left_{name}")
-        found = found.join(sizes.join(used, name, "left").select(name, f"size_{name}", left), name)
-    case = ("n_common", sf.coalesce("n_given", sf.lit(0)).alias("n_given"), "size_a", "size_b", "left_a", "left_b")
-    return found.groupBy(*case).agg(sf.count("*").alias("times"))

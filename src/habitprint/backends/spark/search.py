@@ -16,40 +16,47 @@ The raised potentials cover every pair, so no matching gains more than Σu + Σv
 against that. Without a pair above the potentials nothing is raised, and the bound is that of the candidates, which the
 solver reaches. ∎
 
-A look at all pairs: a task takes one block of released nodes, and one block of known nodes after another. It merges the
-best offers of each released node before anything leaves the task.
+A look at all pairs: nodes are packed in blocks that are ready for the kernel. A block has its own places only, numbered
+anew, so that no task holds all users or all of their counts. A task takes one block of released nodes, and one block of
+known nodes after another. It keeps the best offers of each released node.
 """
 
 import math
+import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from scipy import sparse
 
-from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.backends.spark.nodes import Blocks, IndexBlock, RowBlock, pack, unpack
-from habitprint.backends.spark.session import Batches, map_in_arrow, run_job
+from habitprint.arrays import Floats, Indices, SmallIndices, SparseMatrix
+from habitprint.backends.spark.session import Batches, collect, run_job
 from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.offers import none_yet, offer_to_block
-from habitprint.matching.solver.run import Solution
 from habitprint.progress import Progress, silent
+from habitprint.weighing import PlaceFacts, Weight
+from habitprint.weighing.evidence import Evidence, evidence_of, scaled
+from habitprint.weighing.index import Index, Rows, make_index, make_rows
 
 ROUGH = 0.05  # of the gain may be missing when potentials are first asked for
 NEAR = 0.01  # of the largest gain: pairs that the potentials cover by no more may be the next to beat them
 ROUNDING = 1e-13  # gains this much above the potentials, relative to the largest gain, are equal to them
 ENOUGH = 1e-12  # a gap like this is rounding
-KEPT = "block long, content binary, n_pairs long, n_bytes long, seconds double"
+N_KEYS = 40  # keys tried for each partition: one that has none is as good as impossible
+TOTALS = ("n_pairs", "n_bytes", "seconds")
+OFFERED = "block long, content binary, n_pairs long, n_bytes long, seconds double"
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",  # rows are blocks: one is enough for a batch
     "spark.sql.cartesianProductExec.buffer.in.memory.threshold": "1",  # known blocks of a task; the rest is on disk
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",  # blocks stay in the partition of their key
-    "spark.sql.maxSinglePartitionBytes": f"{2**62}b",  # and all known blocks in one, however large they are
 }
 
 
@@ -205,33 +212,20 @@ def search(
     (4.5, 0.0)
     """
     n_rows, n_columns = map(len, units)
+    solve = partial(solve_candidates, max_memory=max_memory, progress=progress)
     anything = np.full(n_rows, -np.inf)
     first = look(anything, np.zeros(n_columns), n_kept)
-    candidates = first.candidates
+    candidates, solution = first.candidates, None
     rounds = [_round(first, len(candidates.columns))]
-
-    def solve(share: float, start: Solution | None, *, is_rough: bool = False) -> Solution:
-        return solve_candidates(
-            candidates,
-            *units,
-            size,
-            epsilon=share,
-            start=start,
-            is_rough=is_rough,
-            max_memory=max_memory,
-            progress=progress,
-        )
-
-    solution = None
     if np.isfinite(first.cut).any():  # otherwise all pairs are candidates by now
-        solution = solve(ROUGH, None)
+        solution = solve(candidates, *units, size, epsilon=ROUGH)
         again = look(anything, solution.column_potential, n_kept)
         joined = candidates.joined(again.candidates)
         rounds.append(_round(again, len(joined.columns) - len(candidates.columns)))
         candidates = joined
     while True:
         is_rough = all(one.gap is None for one in rounds)
-        solution = solve((epsilon or 0.0) / 2, solution, is_rough=is_rough)
+        solution = solve(candidates, *units, size, epsilon=(epsilon or 0.0) / 2, start=solution, is_rough=is_rough)
         u, v, price = solution.row_potential, solution.column_potential, solution.price
         covered, largest = u + price, candidates.gains.max(initial=0.0)
         # As v is not negative, no offer that the first look left out is larger.
@@ -252,13 +246,13 @@ def search(
         )
         joined = candidates.joined(beaten.candidates)
         rounds.append(replace(_round(beaten, len(joined.columns) - len(candidates.columns)), gap=max(found.gap, 0.0)))
+        is_full = int(solution.flows.sum()) == size
         if epsilon is not None and found.gap <= epsilon:
             found = _with_rest(look, units, size, found, n_kept, rounds)
-            return replace(found, rounds=tuple(rounds))
-        is_full = int(solution.flows.sum()) == size
-        if is_proof or rounds[-1].n_added == 0 or (is_full and found.gap <= ENOUGH):
-            return replace(found, rounds=tuple(rounds))
-        candidates = joined
+        elif not (is_proof or rounds[-1].n_added == 0 or (is_full and found.gap <= ENOUGH)):
+            candidates = joined
+            continue
+        return replace(found, rounds=tuple(rounds))
 
 
 def _round(found: Pass, n_added: int) -> Round:
@@ -277,30 +271,152 @@ def _with_rest(
             of_side - np.bincount(paired, found.flows, len(of_side)).astype(np.int64)
             for of_side, paired in zip(units, (found.rows, found.columns), strict=True)
         ]
-        rows, columns = (np.flatnonzero(of_side) for of_side in left)
-        least = np.where(left[0] > 0, -np.inf, np.inf)
-        rest = look(least, np.where(left[1] > 0, 0.0, np.inf), n_kept)
-        rounds.append(_round(rest, len(rest.candidates.columns)))
-        if not len(rest.candidates.columns):
+        rest = look(np.where(left[0] > 0, -np.inf, np.inf), np.where(left[1] > 0, 0.0, np.inf), n_kept)
+        among = rest.candidates
+        rounds.append(_round(rest, len(among.columns)))
+        if not len(among.columns):
             break
-        among = Candidates.of(
-            np.searchsorted(rows, rest.candidates.rows),
-            np.searchsorted(columns, rest.candidates.columns),
-            rest.candidates.gains,
-            len(rows),
-        )
-        more = solve_candidates(among, left[0][rows], left[1][columns], n_missing)
+        more = solve_candidates(among, left[0], left[1], n_missing)
         found = replace(
             found,
-            rows=np.concatenate([found.rows, rows[more.rows]]),
-            columns=np.concatenate([found.columns, columns[more.columns]]),
+            rows=np.concatenate([found.rows, more.rows]),
+            columns=np.concatenate([found.columns, more.columns]),
             flows=np.concatenate([found.flows, more.flows]),
             gains=np.concatenate([found.gains, among.gains_of(more.rows, more.columns)]),
         )
     return found
 
 
-class Kept(NamedTuple):
+class RowBlock(NamedTuple):
+    """A block of released nodes: its places by their numbers, ascending, and its shares over them."""
+
+    own: Indices
+    rows: Rows
+
+    @classmethod
+    def of(cls, own: Indices, shares: SparseMatrix, weight: Weight) -> "RowBlock":
+        """Arrange the shares of some nodes over their own places by node."""
+        return cls(own, make_rows(scaled(shares, weight)))
+
+    def over(self, own: Indices) -> Rows:
+        """Return the shares over the places of a known block; those that it lacks are all one place after the last.
+
+        Examples
+        --------
+        >>> rows = Rows(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2), np.zeros(2))
+        >>> RowBlock(np.array([3, 7]), rows).over(np.array([2, 7, 9])).places.tolist()
+        [3, 1]
+        """
+        at = np.minimum(np.searchsorted(own, self.own), len(own) - 1)
+        to = np.where(own[at] == self.own, at, len(own)).astype(np.int32)
+        return self.rows._replace(places=to[self.rows.places])
+
+
+class IndexBlock(NamedTuple):
+    """A block of known nodes: its places, who is there, and what they are worth; after the last, a place of nobody."""
+
+    own: Indices
+    by_place: Index
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, own: Indices, shares: SparseMatrix, weight: Weight, facts: PlaceFacts | None = None) -> "IndexBlock":
+        """Arrange the shares of some nodes over their own places by place; without facts, all places are alike."""
+        index = make_index(scaled(shares, weight))
+        index = index._replace(
+            starts=np.append(index.starts, index.starts[-1]),
+            share_starts=np.append(index.share_starts, index.share_starts[-1]),
+        )
+        alike = np.ones(len(own) + 1)
+        if facts is None:
+            return cls(own, index, evidence_of(PlaceFacts(alike, alike), weight))
+        rarity, popularity = (np.append(of_places[own], 1.0) for of_places in (facts.rarity, facts.popularity))
+        return cls(own, index, evidence_of(PlaceFacts(rarity, popularity), weight))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The nodes of one side in blocks on the cluster.
+
+    Parameters
+    ----------
+    frame
+        ``block, content``: a row for each block.
+    length
+        The nodes of each block but the last.
+    """
+
+    frame: DataFrame
+    length: int
+
+    @classmethod
+    def of(
+        cls,
+        nodes: DataFrame,
+        to_block: Callable[[Indices, SparseMatrix], tuple[object, ...]],
+        n_nodes: int,
+        length: int,
+        n_partitions: int,
+        progress: Progress = silent,
+    ) -> "Blocks":
+        """Pack nodes ``node, places, shares`` in blocks, which the cluster keeps in some partitions in turn."""
+
+        def pack(nodes: pa.Table) -> pa.Table:
+            nodes = nodes.sort_by("node")
+            places, shares = (nodes[name].combine_chunks() for name in ("places", "shares"))
+            starts = places.offsets.to_numpy().astype(np.int64)
+            own, columns = np.unique(places.flatten().to_numpy(), return_inverse=True)
+            entries = (shares.flatten().to_numpy(), columns, starts - starts[0])
+            block = to_block(own, sparse.csr_array(entries, shape=(len(nodes), len(own))))
+            return pa.table({"block": nodes["block"][:1], "content": [pickle.dumps(block)]})
+
+        blocks = nodes.withColumn("block", (sf.col("node") / length).cast("long")).groupBy("block")
+        packed = blocks.applyInArrow(pack, "block long, content binary")
+        keys = keys_of_partitions(nodes.sparkSession, min(n_partitions, -(-n_nodes // length)))
+        key = sf.element_at(as_array(keys), (sf.pmod("block", sf.lit(len(keys))) + 1).cast("int"))
+        frame = packed.repartition(len(keys), key).persist()
+        run_job(frame.sparkSession, frame.count, "blocks", progress)
+        return cls(frame, length)
+
+    def with_piece(self, of_nodes: Floats, side: str) -> DataFrame:
+        """Return the blocks, each with its own piece of a value per node; they stay where they are."""
+        edges = range(0, len(of_nodes), self.length)
+        pieces = pa.array([of_nodes[first : first + self.length].tobytes() for first in edges], pa.binary())
+        sent = self.frame.sparkSession.createDataFrame(pa.table({"block": np.arange(len(edges)), "piece": pieces}))
+        both = self.frame.join(sf.broadcast(sent), "block")
+        return both.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
+
+
+def keys_of_partitions(session: SparkSession, n: int) -> Indices:
+    """Return a key for each of `n` partitions, such that Spark sends rows with that key there, and no two together.
+
+    Spark sends a row to the partition pmod(hash(key), n). If it did otherwise, some partitions would have several
+    keys and others none, and nothing but the time would change.
+
+    Examples
+    --------
+    >>> from habitprint.backends.spark import connect
+    >>> len(set(keys_of_partitions(connect("local[2]"), 5).tolist()))
+    5
+    """
+    tried = session.range(N_KEYS * n).select("id", sf.pmod(sf.hash("id"), sf.lit(n)).alias("partition"))
+    found = collect(tried.groupBy("partition").agg(sf.min("id").alias("id")), "partitions")
+    return found.sort("partition")["id"].to_numpy()
+
+
+def as_array(numbers: Indices) -> Column:
+    """Return numbers as an array of the cluster, spelled as one text: thousands of literals would slow each plan down.
+
+    Examples
+    --------
+    >>> from habitprint.backends.spark import connect
+    >>> connect("local[2]").range(1).select(as_array(np.array([5, 7]))).first()[0]
+    [5, 7]
+    """
+    return sf.split(sf.lit(",".join(map(str, numbers.tolist()))), ",").cast("array<long>")
+
+
+class Offers(NamedTuple):
     """What is kept of a block of released nodes: ``n[i]`` offers of row i, row after row, and two bounds of all."""
 
     n: Indices
@@ -332,150 +448,93 @@ def look_at_all(
     n_kept
         How many offers of a row are kept, at the most.
     """
-    rows = _named(released.with_piece(least), "released")
-    columns = _named(known.with_piece(column_potential), "known")
+    rows, columns = released.with_piece(least, "released"), known.with_piece(column_potential, "known")
     # A task reads known blocks in the same order for each released one, which it needs to be sent only once.
     columns = columns.withColumn("is_first", sf.pmod(sf.monotonically_increasing_id(), sf.lit(1 << 33)) == 0)
     pairs = rows.crossJoin(columns.hint("shuffle_replicate_nl"))
     for name in ("released_content", "released_piece"):
         pairs = pairs.withColumn(name, sf.when(sf.col("is_first"), sf.col(name)))
-    session = released.frame.sparkSession
+    length = known.length
 
-    def look(*, is_all: bool) -> pa.Table:
-        found = map_in_arrow(pairs, _offer(n_kept, known.length, is_all=is_all), KEPT)
-        if not is_all:  # several tasks keep offers of a block
-            found = map_in_arrow(found.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
-        return run_job(session, found.toArrow, "pairs", progress)
+    def offer(batches: Batches) -> Batches:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for block, of_block in groupby(rows, itemgetter("released_block")):
+            yield _best_offers(block, of_block, n_kept, length)
 
-    with _settings(session, SETTINGS):
-        table = look(is_all=known.n_partitions == 1)
-        if len(table) != released.n_blocks:  # against the plan, Spark has given known blocks to several tasks
-            table = look(is_all=False)
-    return _to_pass(table)
-
-
-def _named(frame: DataFrame, side: str) -> DataFrame:
-    return frame.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
-
-
-def _offer(n_kept: int, length: int, *, is_all: bool) -> Callable[[Batches], Batches]:
-    """Return what a task does; `is_all` says that it has all known blocks, and nothing is to be merged."""
-
-    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        mine: _Task | None = None
-        for batch in batches:
-            for k in range(batch.num_rows):
-                row = {name: batch[name][k] for name in batch.schema.names}
-                number = row["released_block"].as_py()
-                if mine is None or mine.number != number:
-                    if mine is not None:
-                        yield mine.to_batch(is_all=is_all)
-                    mine = _Task(number, row["released_content"], row["released_piece"], n_kept)
-                mine.offer_to(row["known_content"], row["known_piece"], row["known_block"].as_py() * length)
-        if mine is not None:
-            yield mine.to_batch(is_all=is_all)
-
-    return run
-
-
-class _Task:
-    """Keep the best offers of a block of released nodes, while known blocks come by."""
-
-    def __init__(self, number: int, content: pa.Scalar, least: pa.Scalar, n_kept: int) -> None:
-        self.number = number
-        self._block = RowBlock._make(unpack(content))
-        self._least = _floats(least)
-        self._best = none_yet(len(self._least), n_kept)
-        self._n_pairs, self._n_bytes, self._seconds = 0, _n_bytes(content, least), 0.0
-
-    def offer_to(self, content: pa.Scalar, potential: pa.Scalar, first_column: int) -> None:
-        """Let all rows make their offers to a known block."""
-        start = time.thread_time()
-        own, index, evidence = IndexBlock._make(unpack(content))
-        rows = self._block.over(own)
-        self._n_pairs += offer_to_block(
-            rows, index, evidence, first_column, _floats(potential), self._least, self._best
+    def merge(offers: pa.Table) -> pa.Table:
+        best = best_of([pickle.loads(content) for content in offers["content"].to_pylist()], n_kept)  # noqa: S301
+        return pa.Table.from_batches(
+            [_to_batch(offers["block"][0].as_py(), best._replace(offers=np.zeros(0)), *_totals(offers))]
         )
-        self._n_bytes += _n_bytes(content, potential)
-        self._seconds += time.thread_time() - start
 
-    def to_batch(self, *, is_all: bool) -> pa.RecordBatch:
-        """Return what was kept, and the offers if there is more to come."""
-        best = self._best
-        offers = best.offers[np.arange(best.offers.shape[1]) < best.n[:, np.newaxis]]
-        columns, gains = offers["column"].astype(np.int32), offers["gain"].copy()
-        kept = Kept(best.n, columns, gains, offers["offer"][: 0 if is_all else None].copy(), best.cut, best.top)
-        return _to_batch(self.number, kept, self._n_pairs, self._n_bytes, self._seconds)
-
-
-def _floats(cell: pa.Scalar) -> Floats:
-    return np.frombuffer(cell.as_buffer()).copy()  # compiled code takes arrays that may be written to
+    session = released.frame.sparkSession
+    with _settings(session, SETTINGS):
+        # Several tasks may keep offers of a block.
+        merged = pairs.mapInArrow(offer, OFFERED).groupBy("block").applyInArrow(merge, OFFERED)
+        table = run_job(session, merged.toArrow, "pairs", progress)
+    contents = table["content"]  # put in order one by one: together they may be more than a column of bytes can hold
+    parts = [pickle.loads(contents[int(k)].as_buffer()) for k in np.argsort(table["block"].to_numpy())]  # noqa: S301
+    n, found, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Pass(Candidates.of_lists(n, found, gains), cut, top, *_totals(table))
 
 
-def _n_bytes(*cells: pa.Scalar) -> int:
-    return sum(cell.as_buffer().size for cell in cells)
+def _best_offers(block: int, pairs: Iterator[dict[str, Any]], n_kept: int, length: int) -> pa.RecordBatch:
+    """Return the best offers of a released block to some known ones; it comes with the first of them."""
+    first = next(pairs)
+    released = pickle.loads(first["released_content"])  # noqa: S301 - a task of ours packed it
+    least = _floats(first["released_piece"])
+    best = none_yet(len(least), n_kept)
+    n_pairs, n_bytes, seconds = 0, len(first["released_content"]) + least.nbytes, 0.0
+    for pair in chain([first], pairs):
+        start = time.thread_time()
+        own, index, evidence = pickle.loads(pair["known_content"])  # noqa: S301
+        potential = _floats(pair["known_piece"])
+        rows = released.over(own)
+        n_pairs += offer_to_block(rows, index, evidence, pair["known_block"] * length, potential, least, best)
+        n_bytes += len(pair["known_content"]) + potential.nbytes
+        seconds += time.thread_time() - start
+    offers = best.offers[np.arange(n_kept) < best.n[:, np.newaxis]]
+    columns = offers["column"].astype(np.int32)
+    kept = Offers(best.n, columns, offers["gain"].copy(), offers["offer"].copy(), best.cut, best.top)
+    return _to_batch(block, kept, n_pairs, n_bytes, seconds)
 
 
-def _to_batch(block: int, kept: Kept, n_pairs: int, n_bytes: int, seconds: float) -> pa.RecordBatch:
-    content = pack(kept)
-    cells = [pa.array([block]), content, pa.array([n_pairs]), pa.array([n_bytes + content.nbytes]), pa.array([seconds])]
-    return pa.RecordBatch.from_arrays(cells, names=["block", "content", "n_pairs", "n_bytes", "seconds"])
+def _floats(content: bytes) -> Floats:
+    return np.frombuffer(content).copy()  # compiled code takes arrays that may be written to
 
 
-def _merge(n_kept: int) -> Callable[[Batches], Batches]:
-    """Return what keeps the best of what several tasks found for the same block."""
-
-    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        found = [batch for batch in batches if batch.num_rows]
-        if not found:
-            return
-        table = pa.Table.from_batches(found)
-        numbers = table["block"].to_numpy()
-        for block in np.unique(numbers):
-            of_block = table.filter(numbers == block)
-            best = best_of([Kept._make(unpack(content)) for content in of_block["content"]], n_kept)
-            yield _to_batch(int(block), best._replace(offers=np.zeros(0)), *_totals(of_block))
-
-    return run
+def _to_batch(block: int, kept: Offers, n_pairs: int, n_bytes: int, seconds: float) -> pa.RecordBatch:
+    content = pickle.dumps(kept)
+    cells = [[block], [content], [n_pairs], [n_bytes + len(content)], [seconds]]
+    return pa.RecordBatch.from_arrays(list(map(pa.array, cells)), names=["block", "content", *TOTALS])
 
 
-def best_of(parts: list[Kept], n_kept: int) -> Kept:
+def _totals(offers: pa.Table) -> tuple[int, int, float]:
+    n_pairs, n_bytes, seconds = (sum(offers[name].to_pylist()) for name in TOTALS)
+    return n_pairs, n_bytes, seconds
+
+
+def best_of(parts: list[Offers], n_kept: int) -> Offers:
     """Return the best offers of each row from several lists of them, and the largest offer that was left out.
 
     Examples
     --------
     >>> one, two = np.ones(1), np.full(1, 2.0)
     >>> def kept(column, gain):
-    ...     return Kept(np.array([1]), np.array([column]), gain, gain, np.zeros(1), gain)
+    ...     return Offers(np.array([1]), np.array([column]), gain, gain, np.zeros(1), gain)
     >>> best = best_of([kept(0, two), kept(1, two + one)], 1)
     >>> best.columns.tolist(), best.cut.tolist()
     ([1], [2.0])
     """
-    if len(parts) == 1:
-        return parts[0]
     rows = np.concatenate([np.repeat(np.arange(len(part.n)), part.n) for part in parts])
-    columns = np.concatenate([part.columns for part in parts])
-    gains, offers = (np.concatenate(of_parts) for of_parts in zip(*(part[2:4] for part in parts), strict=True))
+    columns, gains, offers = (np.concatenate(of_parts) for of_parts in zip(*(part[1:4] for part in parts), strict=True))
     order = np.lexsort((columns, -offers, rows))
     rows, columns, gains, offers = rows[order], columns[order], gains[order], offers[order]
-    nth = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    is_kept = nth < n_kept
+    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < n_kept
     cut, top = (np.max(of_parts, axis=0) for of_parts in zip(*(part[4:] for part in parts), strict=True))
     np.maximum.at(cut, rows[~is_kept], offers[~is_kept])
     n = np.bincount(rows[is_kept], minlength=len(cut))
-    return Kept(n, columns[is_kept], gains[is_kept], offers[is_kept], cut, top)
-
-
-def _totals(table: pa.Table) -> tuple[int, int, float]:
-    n_pairs, n_bytes, seconds = (sum(table[name].to_pylist()) for name in ("n_pairs", "n_bytes", "seconds"))
-    return n_pairs, n_bytes, seconds
-
-
-def _to_pass(table: pa.Table) -> Pass:
-    contents = table["content"]  # put in order one by one: together they may be more than a column of bytes can hold
-    parts = [Kept._make(unpack(contents[int(k)])) for k in np.argsort(table["block"].to_numpy())]
-    n, columns, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Pass(Candidates.of_lists(n, columns, gains), cut, top, *_totals(table))
+    return Offers(n, columns[is_kept], gains[is_kept], offers[is_kept], cut, top)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The Spark session: found or started, its jobs run with progress, and its errors told in our words."""
+"""The Spark session: found or started, its jobs run with progress, and its errors as `InputError`."""
 
 import logging
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,20 +30,19 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",  # each batch costs some time of its own
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few counts need few partitions
     "spark.driver.maxResultSize": "0",  # candidates come to the driver by design
     "spark.hadoop.fs.permissions.umask-mode": "077",  # pairs say who is who: on Hadoop, for their owner only
 }
-NO_JAVA = (
-    "Java is not installed, does not start, or is too old",
-    "Spark 4 runs on Java 17 or newer",
-    "install it (on Debian, as root: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to where it is",
-)
-
+OF_SPARK = (PySparkException, Py4JError, OSError)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of an address
 
 Batches = Iterator[pa.RecordBatch]
 Answer = TypeVar("Answer")
+
+# Spark warns of pandas 3 wherever Python works on rows, although no pandas is involved here.
+warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
 
 
 def connect(master: str | None = None, *, settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -79,13 +78,15 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
     # Executors need the same packages: they use the Python of this process, unless another one is set.
     name = "PYSPARK_PYTHON"
     os.environ[name] = settings.get("spark.pyspark.python") or os.environ.get(name) or sys.executable
+    for logger in ("SQLQueryContextLogger", "py4j"):  # errors are raised, and need not be printed too
+        logging.getLogger(logger).disabled = True
     builder = SparkSession.builder
     for setting, value in settings.items():
         builder = builder.config(setting, value)
     try:
         return builder.getOrCreate()
-    except (PySparkException, Py4JError, OSError) as error:
-        raise in_our_words(error) from error
+    except OF_SPARK as error:
+        raise as_input_error(error) from error
 
 
 def require_java() -> None:
@@ -96,8 +97,7 @@ def require_java() -> None:
     >>> require_java()
     """
     if not (os.environ.get("PYSPARK_GATEWAY_PORT") or os.environ.get("JAVA_HOME") or shutil.which("java")):
-        what, why, fix = NO_JAVA
-        raise InputError(what, why=why, fix=fix)
+        raise _no_java()
 
 
 @contextmanager
@@ -119,15 +119,15 @@ def connected(master: str | None = None, *, settings: Mapping[str, str] | None =
         yield session
     finally:
         if is_ours:
-            with suppress(PySparkException, Py4JError, OSError):  # Java may have ended by itself
+            with suppress(*OF_SPARK):  # Java may have ended by itself
                 session.stop()
 
 
 def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, progress: Progress = silent) -> Answer:
     """Return the result of an action on Spark, and report how many of its tasks are done.
 
-    Spark's errors are raised in our words. If the work ends here, by Ctrl-C or a progress that raises, it ends on the
-    cluster too. The action runs on a thread of its own: a thread that waits for Java does not notice Ctrl-C.
+    Spark's errors are raised as `InputError`. If the work ends here, by Ctrl-C or a progress that raises, it ends on
+    the cluster too. The action runs on a thread of its own: a thread that waits for Java does not notice Ctrl-C.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
     >>> run_job(session, lambda: session.table("nothing").count(), "counting")
     Traceback (most recent call last):
     habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
-      why: Spark could not do what it was asked to
+      why: Spark stopped the work
       fix: see what it says; its own log has more
     """
     context, group = session.sparkContext, f"habitprint-{uuid4().hex}"
@@ -147,32 +147,47 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
         return action()
 
     thread = ThreadPoolExecutor(1)
-    with _quietly():
-        found = thread.submit(run)
-        try:
-            while not wait([found], POLL).done:
-                progress(stage, *_tasks(context, group))
-            return found.result()
-        except (PySparkException, Py4JError, ConnectionError) as error:
-            raise in_our_words(error) from error
-        except BaseException:
-            with suppress(PySparkException, Py4JError, OSError):
-                context.cancelJobGroup(group)
-            raise
-        finally:
-            thread.shutdown(wait=False)
+    found = thread.submit(run)
+    try:
+        while not wait([found], POLL).done:
+            progress(stage, *_tasks(context, group))
+        return found.result()
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise as_input_error(error) from error
+    except BaseException:
+        with suppress(*OF_SPARK):
+            context.cancelJobGroup(group)
+        raise
+    finally:
+        thread.shutdown(wait=False)
 
 
 def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
     """Return how many tasks of a group of jobs are done, and how many it has as far as Spark knows."""
     tracker, n_done, n_tasks = context.statusTracker(), 0, 0
-    with suppress(PySparkException, Py4JError, ConnectionError):
+    with suppress(*OF_SPARK):
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         for stage in {stage for job in jobs if job is not None for stage in job.stageIds}:
             told = tracker.getStageInfo(stage)
             if told is not None:
                 n_done, n_tasks = n_done + told.numCompletedTasks, n_tasks + told.numTasks
     return n_done, n_tasks
+
+
+@contextmanager
+def kept(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep a frame on the cluster for a block of code that needs it several times.
+
+    Examples
+    --------
+    >>> with kept(connect("local[2]").range(3)) as numbers:
+    ...     numbers.is_cached
+    True
+    """
+    try:
+        yield frame.persist()
+    finally:
+        frame.unpersist()
 
 
 def collect(frame: DataFrame, stage: str, progress: Progress = silent) -> pl.DataFrame:
@@ -183,23 +198,7 @@ def collect(frame: DataFrame, stage: str, progress: Progress = silent) -> pl.Dat
     >>> collect(connect("local[2]").range(2), "numbers")["id"].to_list()
     [0, 1]
     """
-    return to_polars(run_job(frame.sparkSession, frame.toArrow, stage, progress))
-
-
-def to_polars(rows: pa.RecordBatch | pa.Table) -> pl.DataFrame:
-    """Return rows as polars has them; moments are in UTC, whatever Spark calls the zone of its session.
-
-    Examples
-    --------
-    >>> to_polars(pa.table({"user": ["Jill"]})).rows()
-    [('Jill',)]
-    """
-    table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-    kinds = [
-        field.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(field.type) and field.type.tz else field
-        for field in table.schema
-    ]
-    return pl.DataFrame(pl.from_arrow(table.cast(pa.schema(kinds))))
+    return pl.DataFrame(pl.from_arrow(run_job(frame.sparkSession, frame.toArrow, stage, progress)))
 
 
 def to_spark(session: SparkSession, table: pl.DataFrame) -> DataFrame:
@@ -213,33 +212,39 @@ def to_spark(session: SparkSession, table: pl.DataFrame) -> DataFrame:
     return session.createDataFrame(table.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
-    """Return what a function makes of the batches of a frame's rows, as `DataFrame.mapInArrow` does, without its noise.
+def map_tables(
+    frame: DataFrame, function: Callable[[Iterator[pl.DataFrame]], Iterable[pl.DataFrame]], schema: str
+) -> DataFrame:
+    """Return the tables that a function makes of those of each task.
 
     Examples
     --------
-    >>> map_in_arrow(connect("local[2]").range(3), lambda batches: batches, "id long").count()
+    >>> map_tables(connect("local[2]").range(3), lambda tables: tables, "id long").count()
     3
     """
-    with _quietly():
-        return frame.mapInArrow(function, schema)
+
+    def run(batches: Batches) -> Batches:
+        for table in function(pl.DataFrame(pl.from_arrow(batch)) for batch in batches):
+            yield from table.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+
+    return frame.mapInArrow(run, schema)
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep what Spark writes about its errors off the terminal: they are raised all the same."""
-    loggers = [logging.getLogger(name) for name in ("SQLQueryContextLogger", "py4j")]
-    before = [logger.disabled for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.disabled = True
-        with warnings.catch_warnings():
-            # Spark warns of pandas 3 wherever Python works on rows, although no pandas is involved here.
-            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-            yield
-    finally:
-        for logger, was_disabled in zip(loggers, before, strict=True):
-            logger.disabled = was_disabled
+def map_users(frame: DataFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: str) -> DataFrame:
+    """Return the tables that a function makes of all rows of some users: no user is in two of them.
+
+    Examples
+    --------
+    >>> frame = connect("local[2]").createDataFrame([(7, 1), (7, 2)], ["user", "n"])
+    >>> map_users(frame, lambda rows: rows.select(pl.col("n").sum()), "n long").first()
+    Row(n=3)
+    """
+
+    def run(tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        if rows := [table for table in tables if table.height]:
+            yield function(pl.concat(rows))
+
+    return map_tables(frame.repartition("user"), run, schema)
 
 
 def local_path(session: SparkSession, name: str) -> Path | None:
@@ -270,102 +275,49 @@ def address_of(session: SparkSession, name: str) -> str:
 
 
 OURS = re.compile(r"habitprint\.errors\.\w*Error: (?P<what>.*)\n\s*why: (?P<why>.*)\n\s*fix: (?P<fix>.*)")
-MODULE = re.compile(r"No module named '?(?P<name>\w+)")
 CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]+\]")  # Spark's own name of the error
-NAMED = re.compile(r"(?:does not exist: |already exists\W+|type: |reading file |path )(?:file:)?(\S+?)\.?(?:\s|$)")
-SHIP = (
-    "install habitprint where the executors run; or send them an environment: venv-pack -o environment.tar.gz, then "
-    "spark.archives=environment.tar.gz#environment and spark.pyspark.python=./environment/bin/python "
-    "(--conf, or settings=…). --py-files is enough only where they have numpy, scipy, numba and polars already"
-)
+# What to do about an error, by a part of its message.
+FIXES = {
+    "No module named": "install habitprint where the executors run; or send them an environment: venv-pack -o "
+    "environment.tar.gz, then spark.archives=environment.tar.gz#environment and "
+    "spark.pyspark.python=./environment/bin/python (--conf, or settings=…). --py-files is enough only where they have "
+    "numpy, scipy, numba and polars already",
+    "PATH_NOT_FOUND": "check the path; a pattern must fit at least one file",
+    "UNABLE_TO_INFER_SCHEMA": "check that there are Parquet files; names that begin with _ or . do not count",
+    "CANNOT_READ_FILE_FOOTER": "write the table as Parquet, or leave that file out",
+    "PARQUET_TYPE_ILLEGAL": "write times in microseconds: to_parquet(…, coerce_timestamps='us')",
+    "Cannot run program": "set PYSPARK_PYTHON (or spark.pyspark.python) to where Python is on the executors",
+    "All masters are unresponsive": "check the address, and that both sides have the same version of Spark",
+    "OutOfMemoryError": "give more: spark.executor.memory and spark.driver.memory (--conf, or settings=…)",
+}
 
 
-def in_our_words(error: BaseException) -> BaseException:
-    """Return Spark's error as an `InputError`; the error itself if it is a fault of habitprint.
+def as_input_error(error: BaseException) -> BaseException:
+    r"""Return Spark's error as an `InputError`; the error itself if it is a fault of habitprint.
 
     Examples
     --------
-    >>> print(in_our_words(RuntimeError("ModuleNotFoundError: No module named 'habitprint'")).what)
-    the executors have no Python package habitprint
+    >>> print(as_input_error(RuntimeError("task failed\nNo module named 'habitprint'")).what)
+    Spark: No module named 'habitprint'
     """
     text = str(error)
     if ours := list(OURS.finditer(text)):
         return InputError(ours[-1]["what"], why=ours[-1]["why"], fix=ours[-1]["fix"])
-    if module := MODULE.search(text):
-        return InputError(
-            f"the executors have no Python package {module['name']}",
-            why="they run the same kernels as one machine does, in the Python that they have",
-            fix=SHIP,
-        )
-    for sign, (what, why, fix) in SIGNS.items():
-        if sign in text:
-            named = NAMED.search(text)
-            return InputError(what.format(name=named[1] if named else "…"), why=why, fix=fix)
-    if "PythonException" in type(error).__name__:  # our own code failed on an executor
+    if "JAVA_GATEWAY_EXITED" in text:
+        return _no_java()
+    sign = next((sign for sign in FIXES if sign in text), None)
+    if sign is None and "PythonException" in type(error).__name__:  # our own code failed on an executor
         return error
+    line = first_line(error) if sign is None else next(line for line in text.splitlines() if sign in line)
+    sentence = CONDITION.sub("", line).strip().split(". ")[0].removesuffix(".")
+    sentence = sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+    fix = "see what it says; its own log has more" if sign is None else FIXES[sign]
+    return InputError(f"Spark: {sentence}", why="Spark stopped the work", fix=fix)
+
+
+def _no_java() -> InputError:
     return InputError(
-        f"Spark: {_first_sentence(error)}",
-        why="Spark could not do what it was asked to",
-        fix="see what it says; its own log has more",
+        "Java is not installed, does not start, or is too old",
+        why="Spark 4 runs on Java 17 or newer",
+        fix="install it (on Debian, as root: apt-get install openjdk-17-jre-headless), or set JAVA_HOME to where it is",
     )
-
-
-def _first_sentence(error: BaseException) -> str:
-    """Return the message of an error, without Spark's name for it."""
-    sentence = CONDITION.sub("", first_line(error)).strip().split(". ")[0].removesuffix(".")
-    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
-
-
-SIGNS = {
-    "JAVA_GATEWAY_EXITED": NO_JAVA,
-    "PATH_NOT_FOUND": (
-        "there is no such file or folder: {name}",
-        "a table on Spark is a file, or a folder of them",
-        "check the path; a pattern must fit at least one file",
-    ),
-    "PATH_ALREADY_EXISTS": (
-        "{name} exists already",
-        "nothing is overwritten without being asked",
-        "choose another name, or allow it with --force",
-    ),
-    "UNABLE_TO_INFER_SCHEMA": (
-        "there are no Parquet files",
-        "a table on Spark is a Parquet file, or a folder of them; names that begin with _ or . do not count",
-        "check the path, and that the program that writes the table has ended",
-    ),
-    "CANNOT_READ_FILE_FOOTER": (
-        "this is not a Parquet file, or not a whole one: {name}",
-        "the end of such a file says what is in it",
-        "write the table as Parquet, or leave that file out",
-    ),
-    "PARQUET_TYPE_ILLEGAL": (
-        "a column has a type that Spark does not read: {name}",
-        "nanoseconds, as pandas writes them, are one of these",
-        "write times in microseconds: to_parquet(…, coerce_timestamps='us')",
-    ),
-    "PYTHON_VERSION_MISMATCH": (
-        "the executors have another Python than the driver",
-        "what they send each other is made for one version",
-        "set PYSPARK_PYTHON (or spark.pyspark.python) to the same version on both sides",
-    ),
-    "Cannot run program": (
-        "the executors have no Python at the place that they were told",
-        "they run the same kernels as one machine does",
-        "set PYSPARK_PYTHON (or spark.pyspark.python) to where Python is on them",
-    ),
-    "All masters are unresponsive": (
-        "the master does not answer",
-        "it was called several times",
-        "check the address, that Spark runs there, and that both have the same version of Spark",
-    ),
-    "OutOfMemoryError": (
-        "Spark has not enough memory",
-        "an executor or the driver ran out of what it was given",
-        "give more: spark.executor.memory and spark.driver.memory (--conf, or settings=…)",
-    ),
-    "cancelled": (
-        "the job was cancelled on the cluster",
-        "somebody, or the cluster itself, ended it",
-        "ask who; then run it again",
-    ),
-}
