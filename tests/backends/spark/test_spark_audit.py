@@ -214,7 +214,7 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
         (("calls", *NAMES, "--side", "500"), "--side without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
-        (("calls", "calls"), "or name them: --user caller --place antenna --count …"),
+        (("calls", "calls"), "--user caller --place antenna --count …"),
         (("nothing", "calls"), "nothing: Spark: path does not exist"),
         (("empty", "calls"), "empty: Spark: unable to infer schema"),
         (("text", "calls"), "text/counts.csv"),

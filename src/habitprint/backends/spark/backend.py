@@ -19,10 +19,10 @@ from habitprint.backends.spark.match import SparkMatching, match_on_spark, requi
 from habitprint.backends.spark.search import Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
 from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
+from habitprint.counts import COLUMNS
 from habitprint.errors import InputError, require_whole
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.histograms import Histograms
-from habitprint.io.count_tables import COLUMNS
 from habitprint.io.files import OWNERS_FOLDER, already_there, drafting, no_parent, telling_of
 from habitprint.io.tables import require_columns
 from habitprint.matching import MatchOptions
@@ -222,8 +222,9 @@ class Spark:
             table = run_job(session, lambda: session.read.parquet(address), "finding columns", progress)
         except InputError as error:
             raise InputError(f"{name}: {error.what}", why=error.why, fix=error.fix) from error
-        require_columns(without_rows(table), columns, source=name)
-        return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
+        options = dict(zip(columns, COLUMNS, strict=True))
+        require_columns(without_rows(table), columns, source=name, options=options)
+        return table.select(*(table[column].alias(ours) for column, ours in options.items()))
 
     def refuse_outputs(self, outputs: Sequence[str], inputs: Sequence[str], *, overwrite: bool) -> None:
         """Raise `InputError` unless folders could be written: worth knowing before long work."""
