@@ -116,7 +116,8 @@ def spark() -> Iterator["SparkSession"]:
         pytest.skip(f"{error.what}: run scripts/install-java as root")
     settings = {
         "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",  # plans are compiled for long work, and tests have little
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": QUICK_START,
     }

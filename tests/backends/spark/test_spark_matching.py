@@ -12,6 +12,7 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.backends.spark import Plan, SparkMatching
+from habitprint.backends.spark.match import to_histograms
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from instances import CASES, Case, random_histograms, tables
 
@@ -46,18 +47,18 @@ def matched(session: SparkSession, released: hp.Histograms, known: hp.Histograms
 
 def assert_same_answer(
     found: SparkMatching, released: hp.Histograms, known: hp.Histograms, weight: str | Weight, size: int | None
-) -> None:
+) -> hp.Matching:
     expected = hp.match(released, known, weight=weight, size=size)  # type: ignore[arg-type]
     assert found.total_weight == pytest.approx(expected.total_weight, abs=1e-9)
     assert (found.size, found.n_guesses) == (expected.size, expected.n_guesses)
     assert found.is_exact
-    here = found.to_matching()
-    found.unpersist()
+    here: hp.Matching = found.to_matching()
     assert here.verify(released, known) <= 1e-10
     assert here.released.n_unique() == here.known.n_unique() == found.size
     assert (here.total_weight, here.n_guesses) == (found.total_weight, found.n_guesses)
     of_pairs = hp.weights(released, known, weight)[here.rows_in(released, known)]  # type: ignore[arg-type]
     assert here.weights == pytest.approx(of_pairs, abs=1e-12)
+    return here
 
 
 BY_DAY = {"jensen-shannon", "dot", "rarity"}  # the others by night
@@ -90,14 +91,6 @@ def test_the_same_holds_for_tables_made_to_be_nasty(
     assert_same_answer(found, released, known, weight, size)
 
 
-def test_a_learned_weight_finds_the_same_total(spark: SparkSession) -> None:
-    terms = (hp.Term("fourth-root", 0.7, 1.0), hp.Term("likelihood", 0.2, 0.5, 0.3), hp.Term("logarithm", 1.3))
-    learned = Weight("learned", terms)
-    released, known = hp.datasets.town(60, 12, seed=3)
-    found = matched(spark, released, known, weight=learned)
-    assert_same_answer(found, released, known, learned, None)
-
-
 def test_a_place_that_everybody_visits_changes_nothing(spark: SparkSession) -> None:
     random = np.random.default_rng(5)
     sides = []
@@ -121,74 +114,69 @@ def test_no_more_than_epsilon_of_the_gain_is_missing(spark: SparkSession) -> Non
 
 
 def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession) -> None:
+    terms = (hp.Term("fourth-root", 0.7, 1.0), hp.Term("likelihood", 0.2, 0.5, 0.3), hp.Term("logarithm", 1.3))
+    weight = Weight("trained", terms)
     released, known = (random_histograms(40, 10, density=0.3, seed=seed, n_habits=15) for seed in (1, 2))
     frames = on_spark(spark, released), on_spark(spark, known)
 
     def match(frames: Iterable[DataFrame], plan: Plan) -> SparkMatching:
-        return hp.match(*frames, weight="likelihood", seed=7, backend=hp.Spark(spark, plan=plan))
+        return hp.match(*frames, weight=weight, seed=7, backend=hp.Spark(spark, plan=plan))
 
-    plain = match(frames, SMALL).to_matching()
+    plain = assert_same_answer(match(frames, SMALL), released, known, weight, None)
     moved = (frame.orderBy("count", "place").repartition(5) for frame in frames)
-    other = Plan(block=9, n_kept=6, n_added=6, tasks_per_core=9)
-    again = match(moved, other).to_matching()
+    again = match(moved, Plan(block=9, n_kept=6, n_added=6, tasks_per_core=9)).to_matching()
     assert plain.to_table().equals(again.to_table())
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
-
-
-def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back_as_they_were(
-    spark: SparkSession,
-) -> None:
-    released, known = hp.datasets.town(30, 12, seed=1)
-    known_table = known.to_table().with_columns(pl.col("place").cast(pl.String), pl.col("count").cast(pl.Float64) / 3)
-    known = hp.Histograms.from_table(known_table)
-    frames = on_spark(spark, released), spark.createDataFrame(known_table.to_arrow())
-    found = hp.match(*frames, backend=hp.Spark(spark, plan=SMALL))
-    assert_same_answer(found, released, known, "jensen-shannon", None)
-    assert found.to_matching().released.dtype == released.users.dtype
 
 
 @pytest.mark.parametrize(
     "name",
     ["partial overlap, more pairs than share a place", pytest.param("many equal users", marks=pytest.mark.nightly)],
 )
-def test_what_is_counted_on_the_cluster_is_what_one_machine_counts(spark: SparkSession, name: str) -> None:
+def test_ids_come_back_as_they_were_and_right_pairs_are_counted_as_on_one_machine(
+    spark: SparkSession, name: str
+) -> None:
     case = case_of(name)
     released, known = case.make(seed=6)
-    frames = on_spark(spark, released), on_spark(spark, known)
+    # An integer id and its decimal text are the same place.
+    table = known.to_table().with_columns(pl.col("place").cast(pl.String), pl.col("count").cast(pl.Float64) / 3)
+    known = hp.Histograms.from_table(table)
+    frames = on_spark(spark, released), spark.createDataFrame(table.to_arrow())
     found = hp.match(*frames, size=case.size, backend=hp.Spark(spark, plan=SMALL))
-    here = found.to_matching()
+    here = assert_same_answer(found, released, known, "jensen-shannon", case.size)
+    assert here.released.dtype == released.users.dtype
     assert found.evaluate() == hp.evaluate(here, released, known)
     truth = {released.users[k]: known.users[(k + 1) % 30] for k in range(30)} | {-1: -2}
     assert found.evaluate(truth) == hp.evaluate(here, released, known, truth)
+    there = spark.createDataFrame(list(truth.items()), ["released", "known"])
+    assert found.evaluate(there) == hp.evaluate(here, released, known, truth)
+    with pytest.raises(hp.InputError, match="more than once"):
+        found.evaluate(there.union(spark.createDataFrame([(-1, -3)], there.schema)))
 
 
-def test_a_truth_on_the_cluster_counts_too_and_must_name_each_user_once(spark: SparkSession) -> None:
-    released, known = hp.datasets.illustration()
-    frames = on_spark(spark, released), on_spark(spark, known)
-    found = hp.match(*frames, backend=hp.Spark(spark))
-    truth = spark.createDataFrame([("?1", "Jill"), ("?2", "Mike"), ("?9", "Mary")], ["released", "known"])
-    result = found.evaluate(truth)
-    assert (result.expected_correct, result.n_common, result.n_ignored) == (1.0, 2, 1)
-    with pytest.raises(hp.InputError, match="the released user '\\?1' more than once"):
-        found.evaluate(truth.union(spark.createDataFrame([("?1", "Mary")], truth.schema)))
-
-
-FAULTS = {
+FAULTS: dict[str, list[tuple[str | None, str | None, int]]] = {
     "'count': -1": [("a", "x", -1)],
     "'user': None": [(None, "x", 1)],
     "'place': None": [("a", None, 1)],
     "cannot be counted": [("a", "x", 1), ("a", "x", 2)],
     "all counts of user 'b' are zero": [("a", "x", 1), ("b", "x", 0)],
-    "is empty": [],
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_table_that_is_none_of_counts_is_refused_in_our_words(spark: SparkSession, fault: str) -> None:
-    good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
-    bad = spark.createDataFrame(FAULTS[fault], good.schema)
+def test_rows_that_cannot_be_counted_are_refused(fault: str) -> None:
+    rows = pl.DataFrame(FAULTS[fault], schema={"user": pl.String, "place": pl.String, "count": pl.Int64}, orient="row")
     with pytest.raises(hp.InputError, match=fault):
-        hp.match(bad, good, backend=hp.Spark(spark))
+        to_histograms(rows, "released")
+
+
+@pytest.mark.parametrize(("rows", "fault"), [([(None, "x", 1), ("a", "x", 1)], "'user': None"), ([], "is empty")])
+def test_an_error_of_an_executor_is_told_as_on_one_machine(
+    spark: SparkSession, rows: list[tuple[str | None, str, int]], fault: str
+) -> None:
+    good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
+    with pytest.raises(hp.InputError, match=fault):
+        hp.match(spark.createDataFrame(rows, good.schema), good, backend=hp.Spark(spark))
 
 
 def test_options_that_make_no_sense_are_refused(spark: SparkSession) -> None:

@@ -400,8 +400,7 @@ def keys_of_partitions(session: SparkSession, n: int) -> Indices:
     5
     """
     tried = session.range(N_KEYS * n).select("id", sf.pmod(sf.hash("id"), sf.lit(n)).alias("partition"))
-    found = collect(tried.groupBy("partition").agg(sf.min("id").alias("id")), "partitions")
-    return found.sort("partition")["id"].to_numpy()
+    return collect(tried, "partitions").unique("partition", keep="first").sort("partition")["id"].to_numpy()
 
 
 def as_array(numbers: Indices) -> Column:
