@@ -288,9 +288,7 @@ def _on_spark(
             preparation=hp.Preparation(spec),
             backend=spark,
         )
-    from habitprint.backends.spark.tables import read_counts  # noqa: PLC0415 - an extra, and slow to load
-
-    released, known = (read_counts(spark.session, name, columns.columns, progress) for name in files)
+    released, known = (spark.read_counts(name, columns.columns, progress) for name in files)
     return Subject((released, known), truth=SAME_ID if truth is None else read_table(truth), backend=spark)
 
 

@@ -457,12 +457,10 @@ def split(
             label, tables = find_label(inputs), zip(here, paths, strict=True)
             write_all([table_output(part.to_table(), path, label=label) for part, path in tables], overwrite=force)
         else:
-            from habitprint.backends.spark.tables import refuse_outputs, write_folders  # noqa: PLC0415 - an extra
-
-            refuse_outputs(spark.session, outs, [files], overwrite=force)
+            spark.refuse_outputs(outs, [files], overwrite=force)
             events = spark.read_events(files, spec, progress=progress).then(by_row(spec))
             parts = there = hp.split(events, period, backend=spark, progress=progress, **options)
-            write_folders(list(zip(there, outs, strict=True)), overwrite=force, progress=progress)
+            spark.write_folders(dict(zip(outs, there, strict=True)), overwrite=force, progress=progress)
     counts = ("source", "periods", "n_rows", "n_used", "n_outside", "n_of_others", "unused", "n_users_seen")
     facts = {name: getattr(parts, name) for name in counts} | {
         "n_users": parts.n_common,

@@ -180,11 +180,10 @@ def _match_on_spark(
     progress: Progress,
 ) -> _Found:
     from habitprint.backends.spark.session import collect  # noqa: PLC0415 - an extra, and slow to load
-    from habitprint.backends.spark.tables import read_counts, refuse_outputs, write_folders  # noqa: PLC0415
 
     if out is not None:
-        refuse_outputs(spark.session, [out], files, overwrite=force)
-    released, known = (read_counts(spark.session, name, spec.columns, progress) for name in files)
+        spark.refuse_outputs([out], files, overwrite=force)
+    released, known = (spark.read_counts(name, spec.columns, progress) for name in files)
     truth = tables.truth if tables.truth_file is None else read_table(tables.truth_file)
     chosen = tables.choose(how.method, how.direction, released=Path(files[0]), seed=how.seed, progress=progress)
     matching = hp.match(released, known, backend=spark, options=how, weight=chosen.weight, progress=progress)
@@ -192,7 +191,7 @@ def _match_on_spark(
     if result is not None:
         require_common(result.n_common, str(tables.truth))
     if out is not None:
-        write_folders([(matching.pairs, out)], overwrite=force, progress=progress)
+        spark.write_folders({out: matching.pairs}, overwrite=force, progress=progress)
     first = collect(matching.pairs.orderBy("weight", "released").limit(FIRST), "pairs", progress)
     sizes = matching.n_released, matching.n_known
     facts = {"released": {"n_users": sizes[0]}, "known": {"n_users": sizes[1]}, "rounds": matching.rounds}
