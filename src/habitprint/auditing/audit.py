@@ -13,7 +13,7 @@ import polars as pl
 
 from habitprint.arguments import AnyTable
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
-from habitprint.auditing import curves as depending
+from habitprint.auditing import curves as risk_curves
 from habitprint.auditing.candidates import Candidate, coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
 from habitprint.auditing.data import Backend, DataFacts, Preparation, Prepared, Source, Subject, attack_all, prepare
@@ -554,13 +554,13 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
         again, overlap, n_in_all = part.strongest_joint, options.overlap, None if part is whole else joint.rate.n
-        times = depending.measure_times(
+        times = risk_curves.measure_times(
             prepared, joint, again, most_users=MOST_USERS, weights=whole.weights, overlap=overlap, progress=progress
         )
         curves = (
-            depending.users_curve(joint, progress),
-            depending.duration_curve(prepared, joint, overlap=overlap, progress=progress),
-            depending.resolution_curve(again, steps, side=side, n_in_all=n_in_all, progress=progress),
+            risk_curves.users_curve(joint, progress),
+            risk_curves.duration_curve(prepared, joint, overlap=overlap, progress=progress),
+            risk_curves.resolution_curve(again, steps, side=side, n_in_all=n_in_all, progress=progress),
             times.pairs,
             times.distance,
         )
