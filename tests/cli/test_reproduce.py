@@ -70,7 +70,7 @@ def test_a_spec_runs_on_events_named_on_the_command_line(
         (["figure-user", "--out", "OUT"], "did you mean 'figure-users'?"),
         (["table-metrics"], "--out is missing"),
         (["table-metrics", "--out", "OUT", "--d4d", "nowhere"], "--d4d: there is no folder nowhere"),
-        (["table-metrics", "--out", "OUT", "--geolife", "nowhere"], "these parts are skipped"),
+        (["table-metrics", "--out", "OUT", "--geolife", "nowhere"], "GeoLife is skipped"),
         (["table-metrics", "--out", "TAKEN"], "holds files that are not from here"),
         (["table-metrics", "--out", "OUT", "--events", "calls.csv"], "without a spec"),
         (["a.toml", "b.toml", "--out", "OUT"], "2 specs"),
