@@ -171,13 +171,7 @@ class Rate:
 
     @classmethod
     def of_sums(
-        cls,
-        n_correct: float,
-        squares: float,
-        n: int,
-        by_chance: float,
-        method: IntervalMethod,
-        level: float = LEVEL,
+        cls, n_correct: float, squares: float, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
     ) -> "Rate":
         """Return the same from the sum of the chances and the sum of their squares.
 

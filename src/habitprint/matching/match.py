@@ -110,10 +110,7 @@ def match(
 
 
 def find_matching(
-    released: Histograms,
-    known: Histograms,
-    asked: MatchOptions,
-    progress: Progress = silent,
+    released: Histograms, known: Histograms, asked: MatchOptions, progress: Progress = silent
 ) -> Matching:
     """Find out which released user is which known user, without a warning where they share no place.
 

@@ -57,11 +57,7 @@ class Best(NamedTuple):
 
 
 def find_nearest(
-    seekers: Nodes,
-    others: Nodes,
-    evidence: Evidence,
-    random: np.random.Generator,
-    progress: Progress = silent,
+    seekers: Nodes, others: Nodes, evidence: Evidence, random: np.random.Generator, progress: Progress = silent
 ) -> Nearest:
     """Find the nearest of the others for each seeker; among equally near ones, draw one.
 

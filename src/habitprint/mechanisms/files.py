@@ -443,10 +443,7 @@ def read_release(path: str | os.PathLike[str]) -> Release:
 
 
 def open_release(
-    path: str | os.PathLike[str],
-    histograms: Histograms | None = None,
-    *,
-    key: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str], histograms: Histograms | None = None, *, key: str | os.PathLike[str] | None = None
 ) -> Opened:
     """Read a release to attack it or to protect it further; refuse a release with unknown steps.
 

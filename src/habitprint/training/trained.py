@@ -395,12 +395,7 @@ def _fit(scenario: Scenario, seed: int) -> TrainedWeight:
 
 
 def _score(
-    scenario: Scenario,
-    weight: Weight,
-    halves: tuple[Weight, Weight],
-    is_first: Booleans,
-    seed: int,
-    progress: Progress,
+    scenario: Scenario, weight: Weight, halves: tuple[Weight, Weight], is_first: Booleans, seed: int, progress: Progress
 ) -> tuple[PairScores, Floats]:
     """Return how pairs stand, each half by the weight trained on the other, and how likely they are right."""
     released, known, common = scenario.released, scenario.known, scenario.common

@@ -297,8 +297,4 @@ def read_weight(path: str | os.PathLike[str]) -> Weight:
 
 
 def _refused(what: str) -> InputError:
-    return InputError(
-        what,
-        why=WHY,
-        fix=FIX,
-    )
+    return InputError(what, why=WHY, fix=FIX)

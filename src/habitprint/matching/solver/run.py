@@ -186,11 +186,7 @@ def first_state(
 
 
 def empty_state(
-    n_of_rows: Indices,
-    n_of_columns: Indices,
-    max_memory: float,
-    memory_used: float = 0.0,
-    n_reserve: int | None = None,
+    n_of_rows: Indices, n_of_columns: Indices, max_memory: float, memory_used: float = 0.0, n_reserve: int | None = None
 ) -> st.State:
     """Return the empty matching of nodes with so many users, where no list is filled: each is when it is needed.
 
