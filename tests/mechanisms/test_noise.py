@@ -235,3 +235,24 @@ def test_without_opendp_the_message_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(hp.InputError, match=r"habitprint\[dp\]"):
         hp.add_noise(many(3, n_users=5), 1.0, "event")
+
+
+@pytest.mark.parametrize("narrow", [hp.Coarsen({"a": "x", "b": "y"}, "leave-out"), hp.KeepTopPlaces(1)])
+def test_the_rows_and_places_that_get_noise_do_not_depend_on_one_event(narrow: hp.Mechanism) -> None:
+    """Else a row or a place would show that somebody was at a listed place, whatever the noise."""
+    others = {f"user {number}": "a" * 9 for number in range(3)}
+    without, with_one = (hp.Histograms.from_strings({**others, "Bob": "z" + more}) for more in ("", "a"))
+    drawn = {
+        hp.chain(narrow, hp.AddNoise(5.0, "event"))(table).steps[-1].findings["n_draws"]
+        for table in (without, with_one)
+    }
+    assert len(drawn) == 1
+    assert drawn == {4 * (2 if isinstance(narrow, hp.Coarsen) else 1)}  # four users, and every place that is listed
+
+
+def test_suppressed_shares_add_up_to_one_again() -> None:
+    """Else one minus their sum would be the hidden part."""
+    shares = hp.release_shares(hp.Histograms.from_strings({1: "aaab", 2: "aabb"}))
+    release = hp.suppress_below(shares, 0.3)
+    assert release.histograms.totals.tolist() == [1.0, 1.0]
+    assert hp.EqualTotals() in release.guarantees

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
+from habitprint.ids import positions, to_ids
+from habitprint.mechanisms.guarantees import DifferentialPrivacy, OnlyPlaces, Unit
 from habitprint.mechanisms.recoding import limited_counts
 from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
@@ -110,21 +112,26 @@ class AddNoise(Mechanism, frozen=True):
                 why="one event is one count; shares and rounded fractions have no such unit",
                 fix="add noise to the counts first, and take other steps after it",
             )
-        counts = limited_counts(histograms.counts, self.limit, None)
+        users, places = _public_lists(before)
+        limited = limited_counts(histograms.counts, self.limit, None).tocoo()
+        rows, columns = positions(histograms.users, users), positions(histograms.places, places)
+        shape = (users.len(), places.len())
+        counts = sparse.csr_array((limited.data, (rows[limited.row], columns[limited.col])), shape)
         # With a δ, counts that the limit sets to zero get no noise, or a user would show at more places than the limit
-        # allows. Places without visits stay in the table: whether they do must not depend on any user.
+        # allows.
         counts.eliminate_zeros()
         noise = self.noise(counts)
         left = keep_users(
             noise.draw(counts, progress),
-            histograms,
+            users,
+            places,
             nothing=f"no noisy count reaches the threshold of {noise.threshold:,}",
             fix="use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
         )
         are_places_chosen = any(step.mechanism.chooses_places for step in before.steps)
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
         drawn = {"n_draws": noise.n_draws, "threshold": noise.threshold}
-        return Applied(left, (guarantee,), findings=drawn | count_discarded(histograms, left))
+        return Applied(left, (guarantee,), findings=drawn | count_discarded(users.len(), left))
 
     def gives(self, promise: DifferentialPrivacy) -> bool:
         """Return whether a guarantee fits this noise: OpenDP accounts for the requested ε, and for no more than δ.
@@ -193,6 +200,23 @@ class AddNoise(Mechanism, frozen=True):
                 why="so much noise cannot be drawn in 64 bits",
                 fix="use a larger epsilon" + (" or a larger delta" if self.delta else ""),
             ) from error
+
+
+def _public_lists(before: Release) -> tuple[pl.Series, pl.Series]:
+    """Return all users of the original and all places that earlier steps list, visited or not.
+
+    Noise hides whether a user was at a listed place only if the row and the column are there in both cases.
+    """
+    if not before.steps:
+        return before.histograms.users, before.histograms.places
+    if before.original is None:
+        raise InputError(
+            f"noise on a release of earlier steps ({first_few([step.name for step in before.steps])})",
+            why="these steps may have left out users by their counts, and that would show who was where",
+            fix="start from the original table and give all steps at once, such as --coarsen and --epsilon",
+        )
+    lists = [each.places for each in before.guarantees if isinstance(each, OnlyPlaces)]
+    return before.original.in_order().users, to_ids(lists[-1], "place") if lists else before.histograms.places
 
 
 def _likely_threshold(scale: float, n_places: int) -> int:

@@ -70,11 +70,12 @@ class RoundTo(Mechanism, frozen=True):
         stays_whole = is_whole(self.base) and counts.data.dtype.kind == "i"
         left = keep_users(
             _with_data(counts, rounded.astype(np.int64) if stays_whole else rounded),
-            histograms,
+            histograms.users,
+            histograms.places,
             nothing=f"every count is nearer to zero than to {self.base:g}; the largest is {counts.data.max():g}",
             fix="round to a smaller base",
         )
-        return Applied(left, (MultiplesOf(self.base),), findings=count_discarded(histograms, left))
+        return Applied(left, (MultiplesOf(self.base),), findings=count_discarded(histograms.n_users, left))
 
 
 def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
@@ -90,6 +91,9 @@ def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
 
 class SuppressBelow(Mechanism, frozen=True):
     """Leave out counts below a threshold, and users of whom nothing is left.
+
+    Shares are divided by their new sum, because one minus the old sum would show how much is hidden. Counts are not:
+    after a limit on contributions, the limit minus a row's sum is the hidden part of users who reached it.
 
     Parameters
     ----------
@@ -116,12 +120,16 @@ class SuppressBelow(Mechanism, frozen=True):
         is_small = counts.data < self.threshold
         left = keep_users(
             _with_data(counts, np.where(is_small, 0, counts.data)),
-            histograms,
+            histograms.users,
+            histograms.places,
             nothing=f"no count reaches the threshold of {self.threshold:g}; the largest is {counts.data.max():g}",
             fix="use a lower threshold",
         )
+        if holds_shares(histograms):
+            left = Histograms(left.shares, left.users, left.places)
         suppressed = {"n_counts": len(is_small), "n_counts_suppressed": int(is_small.sum())}
-        return Applied(left, (SmallestCount(self.threshold),), findings=suppressed | count_discarded(histograms, left))
+        findings = suppressed | count_discarded(histograms.n_users, left)
+        return Applied(left, (SmallestCount(self.threshold),), findings=findings)
 
 
 def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
@@ -362,7 +370,7 @@ class Coarsen(Mechanism, frozen=True):
                 "n_places_before": histograms.n_places,
                 "n_places": coarse.n_places,
                 "n_places_left_out": self.mapping.find_unknown(histograms).height,
-                **count_discarded(histograms, coarse),
+                **count_discarded(histograms.n_users, coarse),
             },
         )
 
@@ -415,7 +423,7 @@ class KeepTopPlaces(_Popular, frozen=True):
         """Rank the places and keep the first."""
         top, n_before = most_popular(histograms, self.n, self.by)
         narrowed, kept = keep_places(histograms, top), tuple(top.to_list())
-        findings = {"n_places_before": n_before, **count_discarded(histograms, narrowed)}
+        findings = {"n_places_before": n_before, **count_discarded(histograms.n_users, narrowed)}
         return Applied(narrowed, (OnlyPlaces(kept),), kept, findings)
 
 

@@ -453,16 +453,16 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
     return [guarantee.check(histograms) for guarantee in guarantees]
 
 
-def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fix: str) -> Histograms:
-    """Return new counts of the same users and places, without users who have none.
+def keep_users(counts: SparseMatrix, users: pl.Series, places: pl.Series, *, nothing: str, fix: str) -> Histograms:
+    """Return counts of users and places as a table, without users who have none.
 
     Places without visits are removed too. If no user is left, raise `InputError` with `nothing` and its fix.
 
     Examples
     --------
     >>> from scipy import sparse
-    >>> habits = Histograms.from_strings({1: "a", 2: "b"})
-    >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), habits, nothing="no count reaches 9", fix="use fewer")
+    >>> ids = pl.Series(["a", "b"])
+    >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), ids, ids, nothing="no count reaches 9", fix="use fewer")
     Histograms(1 users × 1 places, 1 counts above zero)
     """
     counts = sparse.csr_array(counts, copy=True)
@@ -470,18 +470,18 @@ def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fi
     if counts.nnz == 0:
         raise InputError(nothing, why="nobody and nothing would be left to release", fix=fix)
     rows, columns = np.flatnonzero(np.diff(counts.indptr) > 0), np.unique(counts.indices)
-    return Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
+    return Histograms(counts[rows][:, columns], users.gather(rows), places.gather(columns))
 
 
-def count_discarded(before: Histograms, after: Histograms) -> dict[str, int]:
+def count_discarded(n_users: int, after: Histograms) -> dict[str, int]:
     """Return the findings about users whom a step leaves out.
 
     Examples
     --------
-    >>> count_discarded(Histograms.from_strings({1: "a", 2: "b"}), Histograms.from_strings({1: "a"}))
+    >>> count_discarded(2, Histograms.from_strings({1: "a"}))
     {'n_users': 2, 'n_users_discarded': 1}
     """
-    return {"n_users": before.n_users, "n_users_discarded": before.n_users - after.n_users}
+    return {"n_users": n_users, "n_users_discarded": n_users - after.n_users}
 
 
 def holds_shares(histograms: Histograms) -> bool:

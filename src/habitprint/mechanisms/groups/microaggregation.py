@@ -171,10 +171,10 @@ class Microaggregate(Mechanism, frozen=True):
                 )
         labels = self._group(histograms.shares, progress)
         rows = self._publish(histograms.shares, labels)
-        if self.least_members > 1:
+        if self.least_members > 1:  # a group whose members have no place in common has nothing to publish
             nothing = f"no place has {self.least_members:,} visitors in any group"
             fix = "use larger groups, coarser places, or a smaller least_members (--least-members)"
-            means = keep_users(rows, histograms, nothing=nothing, fix=fix)
+            means = keep_users(rows, histograms.users, histograms.places, nothing=nothing, fix=fix)
         else:
             means = Histograms(rows, histograms.users, histograms.places)
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
@@ -182,7 +182,7 @@ class Microaggregate(Mechanism, frozen=True):
             guarantees = (*guarantees, EqualContributions(self.units))
         sizes = np.bincount(labels)
         groups = {"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())}
-        return Applied(means, guarantees, findings=groups | count_discarded(histograms, means))
+        return Applied(means, guarantees, findings=groups | count_discarded(histograms.n_users, means))
 
     def _group(self, shares: SparseMatrix, progress: Progress) -> Indices:
         if self.method != "best":
