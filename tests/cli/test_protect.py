@@ -212,6 +212,7 @@ def test_no_file_is_overwritten_without_force_and_none_is_used_twice(
     assert "exists already" in capsys.readouterr().err
     assert out.read_text() == before
     assert run(monkeypatch, *words[:3], "6", *words[4:], "--force") == 0
+    assert "difference of two files" in " ".join(capsys.readouterr().err.split())
     assert out.read_text() != before
     for same in ([*words, "--pseudonyms", str(out)], ["protect", habits, "--k", "5", "--out", habits]):
         assert run(monkeypatch, *same, "--force") == 2

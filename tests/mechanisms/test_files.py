@@ -76,6 +76,12 @@ def test_noise_does_not_follow_a_release_from_disk_whose_left_out_users_are_unkn
     assert hp.chain(hp.KeepTopPlaces(7), hp.AddNoise(1.0, "event"))(released).guarantees[-1].are_places_chosen  # type: ignore[attr-defined]
 
 
+def test_a_release_that_a_seed_can_repeat_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(hp.InputError, match="drawn with a seed"):
+        hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5, seed=1), tmp_path / "safer.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
     file = tmp_path / "safer.csv"
     hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)

@@ -32,7 +32,7 @@ def shown_totals(released: Histograms, known: Histograms) -> tuple[Floats, Float
     [1.0, 3.0]
     """
     if released.identical_rows.min() > 1:
-        return None  # a row that a group publishes shows no total of a member
+        return None  # the total of a published row is that of the group
     if not _are_equal(released.totals):
         return released.totals, known.totals
     # Shares of few events show their totals; the attacker knows those of their own table, if it has counts.

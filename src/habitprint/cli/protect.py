@@ -209,6 +209,7 @@ def protect(
         fix = "give the events that were audited and --advice, or leave it out"
         refuse(given(beside), ["--release"], "a table", why="it selects the days of events that are counted", fix=fix)
     with ProgressBar() as progress:
+        replaces = out is not None and is_release(out)
         progress("reading", 0, 1)
         if known is not None:
             refuse_protected(known)
@@ -231,7 +232,7 @@ def protect(
         else:
             checks = done.write(out, key, inputs, tell=saying.tell_release, overwrite=force)
     findings = [] if goes_on else looks_protected(start.release.histograms)
-    cautions = list(_cautions(done, advice, key))
+    cautions = list(_cautions(done, advice, key, replaces=replaces))
     notes = [Note(words_of(found), "warning") for found in findings]
     notes += [Note(saying.about_note(code, numbers), mark) for code, numbers, mark in cautions]
     span = None if days is None else days.span.words
@@ -317,7 +318,7 @@ def _refuse_used_twice(outputs: Sequence[Path | None], inputs: Sequence[Path | N
 
 
 def _cautions(
-    done: Protected, advice: hp.Advice | None, key: Path | None
+    done: Protected, advice: hp.Advice | None, key: Path | None, *, replaces: bool
 ) -> Iterator[tuple[str, dict[str, float], Mark]]:
     """Yield the cautions to read before the file is published: code, numbers, and how they are marked."""
     n_users, guaranteed, taken = done.start.release.histograms.n_users, done.risks.guaranteed, done.risks.reconstruction
@@ -335,6 +336,8 @@ def _cautions(
             yield "reconstruction-above-target", limit | {"high": taken.rate.high}, "warning"
     if hp.totals_exposure(done.release).has_exact_means:
         yield "exact-means", {}, "warning"
+    if replaces:
+        yield "replaces-release", {}, "warning"
     yield "measured-on-original" if done.start.is_against_original else "measured-on-release", {}, "note"
 
 

@@ -391,6 +391,13 @@ def write_checked(
     """
     path = Path(path)
     check_release_target(path, overwrite=overwrite)
+    for step in release.steps:
+        if getattr(step.mechanism, "seed", None) is not None:
+            raise InputError(
+                f"the step {step.name!r} was drawn with a seed",
+                why="a reader who guesses the seed can repeat the random rounding and undo it",
+                fix="make the release again without a seed; results with a seed are for trials only",
+            )
     for key in keys:
         check_writable(key, overwrite=overwrite)
     with drafting() as drafts, telling_of(path):

@@ -231,8 +231,8 @@ class EqualTotals(Guarantee, frozen=True):
 class EqualContributions(Guarantee, frozen=True):
     """The guarantee that each person contributes at most `units` whole units, and identical rows are their exact mean.
 
-    A group of m people publishes whole numbers of units out of `units` · m. So no value has a denominator of its own
-    that would mark the cells of one person.
+    A group of m people publishes whole numbers of units out of `units` · m, so all values have the same denominator.
+    A member with few events can still be recognised by the number of units at places where they are alone.
 
     Examples
     --------
