@@ -374,18 +374,13 @@ def read_histograms(
     user, place, count = spec.columns
     is_usual = (place, count) == COLUMNS[1:]  # only then may a table be a wide one
     expected = Expected(columns=(user, place, count), numbers=(count,), index=user if is_usual else None)
-    table = open_table(path, asked=spec, expected=expected)
-    if not {user, place, count} & set(table.frame.columns) and set(COLUMNS) <= set(table.frame.columns):
+    table, dialect = open_table(path, asked=spec, expected=expected)
+    if not {user, place, count} & set(table.columns) and set(COLUMNS) <= set(table.columns):
         user, place, count = COLUMNS
+    decimal = dialect.decimal if dialect else "."
+    fix = "give ids as text or integers, counts as numbers"
     try:
-        with reading(
-            path,
-            why="its columns hold something else",
-            fix="give ids as text or integers, counts as numbers",
-            faults=OF_POLARS,
-        ):
-            return Histograms(
-                *counts_from_table(table.frame, user, place, count, spec.duplicates, decimal=table.decimal)
-            )
+        with reading(path, why="its columns hold something else", fix=fix, faults=OF_POLARS):
+            return Histograms(*counts_from_table(table, user, place, count, spec.duplicates, decimal=decimal))
     except InputError as error:
         raise error.of(os.fspath(path)) from error

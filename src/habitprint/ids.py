@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from habitprint.arrays import Indices
@@ -50,20 +49,13 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
             why="ids are text or integers; other types change when a file is written and read again",
             fix=f"convert '{column}' to text or to integers first",
         )
-    if ids.dtype == pl.String and (broken := _with_carriage_return(ids)):
+    if ids.dtype == pl.String and (is_broken := ids.str.contains("\r", literal=True)).any():
         raise InputError(
-            f"column '{column}' has ids with a carriage return in them, such as {first_few(broken)}",
+            f"column '{column}' has ids with a carriage return in them, such as {first_few(ids.filter(is_broken))}",
             why="some programs end a line of a text file there, others do not",
             fix="remove the carriage returns",
         )
     return ids
-
-
-def _with_carriage_return(ids: pl.Series) -> list[str]:
-    """Return the first id that has a carriage return in it, if there is one."""
-    if ids.len() <= FEW:
-        return [id_ for id_ in ids.to_list() if "\r" in id_][:1]
-    return ids.filter(ids.str.contains("\r", literal=True)).head(1).to_list()
 
 
 def _to_64_bits(ids: pl.Series, column: str) -> pl.Series:
@@ -115,21 +107,12 @@ def positions(of: pl.Series, within: pl.Series) -> Indices:
     [2, 0]
     """
     of, within = same_kind(of, within)
-    if of.dtype.is_integer() and of.dtype == within.dtype and within.len():
-        return _found_in(of.to_numpy(), within.to_numpy())
     if of.len() + within.len() <= FEW:
         where = {id_: position for position, id_ in enumerate(within.to_list())}
         return np.array([where.get(id_, -1) for id_ in of.to_list()], np.int64)
     table = pl.DataFrame({"id": within, "position": np.arange(within.len())})
     found = pl.DataFrame({"id": of}).join(table, on="id", how="left", maintain_order="left")["position"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
-
-
-def _found_in(of: npt.NDArray[np.integer], within: npt.NDArray[np.integer]) -> Indices:
-    order = None if bool((within[:-1] <= within[1:]).all()) else np.argsort(within)
-    at = np.minimum(np.searchsorted(within, of, sorter=order), len(within) - 1)
-    found = at if order is None else order[at]
-    return np.where(within[found] == of, found, -1)
 
 
 def number_ids(ids: pl.Series) -> tuple[pl.Series, Indices]:

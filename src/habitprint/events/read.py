@@ -388,7 +388,7 @@ def _scan_parquet(files: list[Path]) -> pl.LazyFrame:
 
 def _open_whole(files: list[Path], how: Reading) -> Opened:
     """Read sheets, or tables of databases, into memory: they are not made to be read in pieces."""
-    frames = [open_table(file, asked=how).frame for file in files]
+    frames = [open_table(file, asked=how)[0] for file in files]
     try:
         return Opened(pl.concat(frames, how="vertical_relaxed").lazy())
     except pl.exceptions.PolarsError as error:

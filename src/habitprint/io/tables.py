@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,26 +50,7 @@ FROM_A_DATABASE = "check that the file is complete; if it has several tables, ad
 WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 
-@dataclass(frozen=True)
-class ReadTable:
-    """A table that was read, and its text format; None for formats whose columns have types, such as Parquet.
-
-    Examples
-    --------
-    >>> ReadTable(pl.DataFrame({"user": [1]}), None).decimal
-    '.'
-    """
-
-    frame: pl.DataFrame
-    dialect: Dialect | None
-
-    @property
-    def decimal(self) -> Decimal:
-        """Return the decimal mark of numbers that are text."""
-        return "." if self.dialect is None else self.dialect.decimal
-
-
-def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None) -> ReadTable:
+def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None) -> tuple[pl.DataFrame, Dialect]:
     dialect = find_dialect(path, asked, expected)
     is_utf8 = dialect.encoding == UTF_8
     with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
@@ -84,7 +65,7 @@ def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None
         )
     # Lines with nothing in them, as editors leave them at the end, say nothing.
     kept = table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
-    return ReadTable(kept, dialect)
+    return kept, dialect
 
 
 def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
@@ -156,15 +137,7 @@ def _write_csv(frame: pl.DataFrame, path: Path) -> None:
     frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)
 
 
-READERS: dict[str, Callable[[Path, Format, Expected, int | None], ReadTable]] = {
-    ".csv": _read_text,
-    ".tsv": lambda path, asked, expected, n_rows: _read_text(path, asked, replace(expected, usual="\t"), n_rows),
-    ".parquet": lambda path, _asked, _expected, n_rows: ReadTable(
-        pl.read_parquet(path, n_rows=n_rows, glob=False), None
-    ),
-    **dict.fromkeys(WORKBOOKS, lambda path, asked, _expected, _n_rows: ReadTable(read_sheet(path, asked.sheet), None)),
-    **dict.fromkeys(DATABASES, lambda path, asked, _expected, _n_rows: ReadTable(query_file(path, asked.sql), None)),
-}
+READERS = (*TEXT, ".parquet", *WORKBOOKS, *DATABASES)
 WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
     ".csv": lambda frame, path, _label: _write_csv(frame, path),
     ".parquet": lambda frame, path, label: frame.write_parquet(path, metadata={LABEL: label} if label else None),
@@ -222,7 +195,7 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     read_table(file).row(0)
     ('007', 'dorm', '3')
     """
-    return open_table(path).frame
+    return open_table(path)[0]
 
 
 def open_table(
@@ -231,8 +204,8 @@ def open_table(
     asked: Format = AS_FOUND,
     expected: Expected | None = None,
     n_rows: int | None = None,
-) -> ReadTable:
-    r"""Read a table from a file, and return it with its format.
+) -> tuple[pl.DataFrame, Dialect | None]:
+    r"""Read a table from a file; return it with its text format, None where columns have types, as in Parquet.
 
     Parameters
     ----------
@@ -251,7 +224,7 @@ def open_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "habits.csv"
     ...     _ = file.write_text("user;place;count\n007;dorm;3,5\n")
-    ...     open_table(file, expected=Expected(numbers=("count",))).dialect.words
+    ...     open_table(file, expected=Expected(numbers=("count",)))[1].words
     'semicolon, decimal comma, UTF-8'
     """
     path = require_file(path, why=WHY)
@@ -259,7 +232,12 @@ def open_table(
     require_content(path)
     why = f"its content is not that of a {ending} table, or it may not be opened"
     with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
-        return READERS[ending](path, asked, expected or Expected(), n_rows)
+        if ending in TEXT:
+            usual = "\t" if ending == ".tsv" else ","
+            return _read_text(path, asked, replace(expected or Expected(), usual=usual), n_rows)
+        if ending == ".parquet":
+            return pl.read_parquet(path, n_rows=n_rows, glob=False), None
+        return read_sheet(path, asked.sheet) if ending in WORKBOOKS else query_file(path, asked.sql), None
 
 
 def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | None = None) -> list[str]:
@@ -274,7 +252,7 @@ def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | Non
     ...     read_names(file)
     ['user', 'place', 'count']
     """
-    return open_table(path, asked=asked, expected=expected, n_rows=0).frame.columns
+    return open_table(path, asked=asked, expected=expected, n_rows=0)[0].columns
 
 
 def write_table(
