@@ -96,15 +96,16 @@ class DayTable:
             return self
         ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
         amounts = ["n", *(["microseconds"] if self.in_seconds else [])]
-        by_day = self.usable.group_by(*ids, "day").agg(pl.col(amounts).sum())
-        by_reason = self.frame.filter(pl.col("reason") != 0).group_by("reason").agg(pl.col("n").sum())
-        found, unused = collect([by_day, by_reason], self.events.source)
+        # In one pass: of rows that cannot be used, only their number by reason is kept.
+        rows = self.frame.with_columns(pl.when(pl.col("reason") == 0).then(pl.col(ids)))
+        (counted,) = collect([rows.group_by("reason", *ids, "day").agg(pl.col(amounts).sum())], self.events.source)
+        found, unused = (counted.filter(is_usable) for is_usable in (pl.col("reason") == 0, pl.col("reason") != 0))
         numbered = {name: number_ids(found[name]) for name in ids}
         codes = (pl.Series(name, codes, pl.UInt32) for name, (_, codes) in numbered.items())
-        usable = found.with_columns(*codes, reason=pl.lit(0, pl.UInt8))
+        usable = found.with_columns(*codes)
         return replace(
             self,
-            frame=pl.concat([usable, unused], how="diagonal").lazy(),
+            frame=pl.concat([usable, unused.drop(ids)], how="diagonal").lazy(),
             users=numbered["user"][0],
             places=numbered["place"][0] if "place" in numbered else None,
             is_kept=True,

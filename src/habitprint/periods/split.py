@@ -281,9 +281,11 @@ def tally(days: DayTable) -> Tally:
     ([[2], [0]], {0: 1})
     """
     amounts = ["n", *(["microseconds"] if days.in_seconds else [])]
-    by_part = days.frame.filter(IS_INSIDE).group_by("part", "user", "place").agg(pl.col(amounts).sum())
-    by_reason = days.frame.filter(~IS_INSIDE).group_by("reason").agg(pl.col("n").sum())
-    found, unused = collect([by_part, by_reason], days.events.source)
+    # In one pass: of rows outside the parts, only their number by reason is kept.
+    rows = days.frame.with_columns(pl.when(IS_INSIDE).then(pl.col("part", "user", "place")))
+    by_part = rows.group_by("reason", "part", "user", "place").agg(pl.col(amounts).sum())
+    (counted,) = collect([by_part], days.events.source)
+    found, unused = counted.drop_nulls("part"), counted.filter(pl.col("part").is_null())
     (users, of_user), (places, of_place) = (number_ids(found[name]) for name in ("user", "place"))
     shape = (users.len(), places.len())
     n_events = found["n"].to_numpy()
@@ -296,7 +298,7 @@ def tally(days: DayTable) -> Tally:
         places=days.place_ids(places),
         counts=(released, known),
         n_events=np.array([np.bincount(of_user[mine], n_events[mine], users.len()) for mine in is_in], np.int64),
-        n_unused=dict(unused.rows()),
+        n_unused=dict(unused.select("reason", "n").rows()),
     )
 
 
