@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.mechanisms.exposure import apparent_totals
+from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.recoding import REST
 from habitprint.wording.releases import about_step
 from instances import shuffled, tables
@@ -92,11 +93,15 @@ def test_the_step_says_how_groups_were_found() -> None:
         assert words in about_step(step)
 
 
-def test_users_whose_group_has_no_shared_place_are_left_out() -> None:
-    released = hp.Histograms.from_strings({1: "a", 2: "b", 3: "cc", 4: "cc"})
-    release = hp.microaggregate(released, k=2, least_members=2, seed=0)
-    assert release.histograms.users.to_list() == [3, 4]
-    assert release.steps[0].findings["n_users_discarded"] == 2
+def test_neighbours_are_found_once_for_several_k_and_only_for_the_same_users() -> None:
+    released, known = hp.datasets.town(60, 12)
+    neighbours = find_neighbours(released.shares, "l1", 2)
+    for k in (2, 5, 20, 40):
+        shared = hp.Microaggregate(k, seed=k).among(neighbours, released)
+        assert shared.histograms.to_table().equals(hp.microaggregate(released, k, seed=k).histograms.to_table())
+    for mechanism, source in ((hp.Microaggregate(5), known), (hp.Microaggregate(5, "l2"), released)):
+        with pytest.raises(hp.InputError, match="the neighbours are not of these users"):
+            mechanism.among(neighbours, source)
 
 
 @given(

@@ -436,6 +436,7 @@ def find_protection(
     Examples
     --------
     >>> import habitprint as hp
+    >>> from habitprint.attacks import Scenario
     >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
     >>> found, _ = find_protection(tables, tables, [], Goal(0.2), noise=False)
     >>> found.advised.guaranteed.is_within(0.2)

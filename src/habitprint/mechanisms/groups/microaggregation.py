@@ -15,10 +15,10 @@ from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
-from habitprint.mechanisms.groups.neighbours import find_neighbours
+from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.groups.table import Loss
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
+from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
 
 UNITS = 50  # of each person in a group that is published; docs/notes.md compares 3 to 50 with other rules
@@ -159,8 +159,8 @@ class Microaggregate(Mechanism, frozen=True):
                 fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
-    def run(self, before: Release, progress: Progress) -> Applied:
-        """Find the groups, and take their means."""
+    def run(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Applied:
+        """Find the groups, from given neighbours if there are any, and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
             if k > n_users:
@@ -169,7 +169,7 @@ class Microaggregate(Mechanism, frozen=True):
                     why=f"a group of {k:,} users cannot be made of {n_users:,}",
                     fix=f"use a {name} of at most {n_users}",
                 )
-        labels = self._group(histograms.shares, progress)
+        labels = self._group(histograms.shares, neighbours, progress)
         rows = self._publish(histograms.shares, labels)
         if self.least_members > 1:  # a group whose members have no place in common has nothing to publish
             nothing = f"no place has {self.least_members:,} visitors in any group"
@@ -184,10 +184,23 @@ class Microaggregate(Mechanism, frozen=True):
         groups = {"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())}
         return Applied(means, guarantees, findings=groups | count_discarded(histograms.n_users, means))
 
-    def _group(self, shares: SparseMatrix, progress: Progress) -> Indices:
+    def among(
+        self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
+    ) -> Release:
+        """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
+        before = as_release(source)
+        return add_step(before, self, self.run(before, progress, neighbours))
+
+    def _group(self, shares: SparseMatrix, neighbours: Neighbours | None, progress: Progress) -> Indices:
         if self.method != "best":
             return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
-        neighbours = find_neighbours(shares, self.loss, self.k, progress)
+        neighbours = neighbours or find_neighbours(shares, self.loss, self.k, progress)
+        if not neighbours.is_of(shares, self.loss):
+            raise InputError(
+                "the neighbours are not of these users",
+                why="groups are made of users who are near each other, by the same loss",
+                fix="find them on the shares that are to be grouped, or leave them out",
+            )
         n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
 
