@@ -298,7 +298,7 @@ def as_input_error(error: BaseException) -> BaseException:
     Examples
     --------
     >>> print(as_input_error(RuntimeError("task failed\nNo module named 'habitprint'")).what)
-    Spark: No module named 'habitprint'
+    Spark: no module named 'habitprint'
     """
     text = str(error)
     if ours := list(OURS.finditer(text)):
