@@ -146,7 +146,7 @@ def pages() -> dict[str, str]:
 
 def public_kinds() -> Iterator[type]:
     """Yield the public classes of which there are values."""
-    for name in set(dir(hp)) - {"Spark"}:
+    for name in sorted(set(dir(hp)) - {"Spark"}):
         kind = getattr(hp, name)
         if isinstance(kind, type) and not issubclass(kind, (Exception, Warning)) and not inspect.isabstract(kind):
             yield kind

@@ -2,7 +2,7 @@
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -89,6 +89,14 @@ class Candidate:
         3
         """
         return mechanisms.chain(*mechanisms.with_seed(self.recipe, seed))
+
+    def redraw(self, before: mechanisms.Release, seeds: Iterable[int]) -> Iterator[mechanisms.Release]:
+        """Yield a release for each seed; groups are made once, and only their units are drawn again."""
+        *first, last = self.recipe
+        if isinstance(last, mechanisms.Microaggregate):
+            yield from last.redraw(mechanisms.chain(*first)(before), seeds)
+        else:
+            yield from (self.drawn(seed)(before) for seed in seeds)
 
     @property
     def is_drawn(self) -> bool:

@@ -580,11 +580,10 @@ class _Runner:
             return trial
         tables, goal = self.whole.scenario, self.goal
         attack = replace(max(attacked.results, key=lambda each: each.rate.high).attack, is_cross_fitted=False)
-        for seed in range(TRIAL_SEED + 1, TRIAL_SEED + min(N_DRAWS, MOST_DRAWN // tables.n_people)):
-            if judge(goal, trial.evidence(), "measured", ROWS) is FAIL:
-                break
-            release, protected = tables.protected_by(candidate.drawn(seed), progress)
-            again = run_screening(protected, [attack], seed=goal.seed, progress=progress)
+        seeds = range(TRIAL_SEED + 1, TRIAL_SEED + min(N_DRAWS, MOST_DRAWN // tables.n_people))
+        releases = candidate.redraw(Release(tables.released, tables.steps), seeds)
+        while judge(goal, trial.evidence(), "measured", ROWS) is not FAIL and (release := next(releases, None)):
+            again = run_screening(tables.with_release(release), [attack], seed=goal.seed, progress=progress)
             trial = trial.or_worse(make_trial(tables, candidate, release, again, goal, is_drawn_again=True))
         evidence = trial.evidence(trial.risk.high, is_looked_at=False)
         return replace(trial, passes=judge(goal, evidence).passes)

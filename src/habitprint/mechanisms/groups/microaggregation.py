@@ -2,9 +2,11 @@
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import ClassVar, Literal, get_args
 
+import msgspec
 import numpy as np
 from scipy import sparse
 
@@ -161,7 +163,34 @@ class Microaggregate(Mechanism, frozen=True):
 
     def run(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Applied:
         """Find the groups, from given neighbours if there are any, and take their means."""
-        histograms, n_users = before.histograms, before.histograms.n_users
+        return self.take_means(before.histograms, self._group(before.histograms, neighbours, progress))
+
+    def redraw(self, before: Release, seeds: Iterable[int]) -> Iterator[Release]:
+        """Yield a release for each seed: all with the same groups, each with other units.
+
+        Examples
+        --------
+        >>> habits = Histograms.from_strings({1: "aab", 2: "ccd", 3: "abb", 4: "cdd"})
+        >>> first, second = Microaggregate(2).redraw(as_release(habits), (1, 2))
+        >>> second.steps == Microaggregate(2, seed=2)(habits).steps
+        True
+        """
+        before = replace(before, histograms=before.histograms.in_order())
+        labels = self._group(before.histograms, None, silent)
+        for seed in seeds:
+            drawn = msgspec.structs.replace(self, seed=seed)
+            yield add_step(before, drawn, drawn.take_means(before.histograms, labels))
+
+    def among(
+        self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
+    ) -> Release:
+        """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
+        before = as_release(source)
+        before = replace(before, histograms=before.histograms.in_order())
+        return add_step(before, self, self.run(before, progress, neighbours))
+
+    def _group(self, histograms: Histograms, neighbours: Neighbours | None, progress: Progress) -> Indices:
+        shares, n_users = histograms.shares, histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
             if k > n_users:
                 raise InputError(
@@ -169,7 +198,20 @@ class Microaggregate(Mechanism, frozen=True):
                     why=f"a group of {k:,} users cannot be made of {n_users:,}",
                     fix=f"use a {name} of at most {n_users}",
                 )
-        labels = self._group(histograms.shares, neighbours, progress)
+        if self.method != "best":
+            return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
+        neighbours = neighbours or find_neighbours(shares, self.loss, self.k, progress)
+        if not neighbours.is_of(shares, self.loss):
+            raise InputError(
+                "the neighbours are not of these users",
+                why="groups are made of users who are near each other, by the same loss",
+                fix="find them on the shares that are to be grouped, or leave them out",
+            )
+        n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
+        return best_groups(neighbours, self.k, progress, n_groups=n_groups)
+
+    def take_means(self, histograms: Histograms, labels: Indices) -> Applied:
+        """Return the means of given groups, with their guarantees."""
         rows = self._publish(histograms.shares, labels)
         if self.least_members > 1:  # a group whose members have no place in common has nothing to publish
             nothing = f"no place has {self.least_members:,} visitors in any group"
@@ -183,26 +225,6 @@ class Microaggregate(Mechanism, frozen=True):
         sizes = np.bincount(labels)
         groups = {"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())}
         return Applied(means, guarantees, findings=groups | count_discarded(histograms.n_users, means))
-
-    def among(
-        self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
-    ) -> Release:
-        """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
-        before = as_release(source)
-        return add_step(before, self, self.run(before, progress, neighbours))
-
-    def _group(self, shares: SparseMatrix, neighbours: Neighbours | None, progress: Progress) -> Indices:
-        if self.method != "best":
-            return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
-        neighbours = neighbours or find_neighbours(shares, self.loss, self.k, progress)
-        if not neighbours.is_of(shares, self.loss):
-            raise InputError(
-                "the neighbours are not of these users",
-                why="groups are made of users who are near each other, by the same loss",
-                fix="find them on the shares that are to be grouped, or leave them out",
-            )
-        n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
-        return best_groups(neighbours, self.k, progress, n_groups=n_groups)
 
     def _publish(self, shares: SparseMatrix, labels: Indices) -> SparseMatrix:
         """Return the published row of each user: the mean of the contributions of the members of a group."""
