@@ -8,12 +8,22 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_reconstruction import exact_rows, is_theirs, pieces_of, sums_of
+from reference_reconstruction import exact_rows, fitted_rows, is_theirs, pieces_of, sums_of
 from scipy import sparse
 
 import habitprint as hp
 from habitprint.attacks import Scenario
-from habitprint.auditing.reconstruction import Groups, Scene, _judge, _subtract_others, attribute, point
+from habitprint.auditing.reconstruction import (
+    LEAST_FITTED,
+    Groups,
+    Scene,
+    _fit_known_rows,
+    _judge,
+    _subtract_others,
+    attribute,
+    point,
+    reconstruct,
+)
 from instances import tables
 
 
@@ -38,9 +48,9 @@ def long_tailed(n_users: int = 300, n_places: int = 6_000, seed: int = 1) -> tup
 RELEASED, KNOWN = long_tailed()
 
 
-def scene_of(release: hp.Release, known: hp.Histograms = KNOWN) -> Scene:
+def scene_of(release: hp.Release, known: hp.Histograms = KNOWN, original: hp.Histograms = RELEASED) -> Scene:
     tables = Scenario(release.histograms, known, "same-id", release.steps)
-    scene = Scene.of(RELEASED, release, tables, point(tables))
+    scene = Scene.of(original, release, tables, point(tables))
     assert scene is not None
     return scene
 
@@ -119,13 +129,13 @@ def test_which_numbers_tables_use_for_people_changes_nothing() -> None:
     assert found.rate.value == pytest.approx(plain.rate.value, abs=0.02)  # equal totals are settled by ids
 
 
-def test_fewer_units_hide_at_least_as_much() -> None:
+def test_fewer_units_hide_at_least_as_much_of_values_that_are_as_near() -> None:
     released, known = hp.datasets.town(200, 400)
     rates = []
     for units in (50, 20, 5, 1):
-        found = hp.measure_risks(released, hp.microaggregate(released, k=20, units=units, seed=0), known).reconstruction
-        assert found is not None
-        rates.append(found.rate.value)
+        scene = scene_of(hp.microaggregate(released, k=20, units=units, seed=0), known, released)
+        as_near = replace(scene.groups, step=np.full_like(scene.groups.step, 1 / 50))
+        rates.append(reconstruct(replace(scene, groups=as_near)).rate.value)
     assert all(fewer <= more + 0.03 for more, fewer in pairwise(rates)), rates
 
 
@@ -193,6 +203,45 @@ def test_where_one_person_alone_is_known_at_a_place_the_value_there_is_theirs() 
     assert found.rate.value > 0.2 > 4 * found.rate.by_chance
 
 
+@pytest.mark.parametrize(("units", "least_members"), [(50, 1), (50, 2), (None, 1)])
+@pytest.mark.parametrize("elsewhere", [0.03, 0.001])
+def test_known_rows_are_fitted_as_the_definition_says(units: int | None, least_members: int, elsewhere: float) -> None:
+    scene = scene_of(hp.microaggregate(RELEASED, k=10, units=units, least_members=least_members, seed=0))
+    fitted = _fit_known_rows(scene, elsewhere).toarray()
+    for group, sums in enumerate(scene.groups.sums.toarray()):
+        members = np.flatnonzero(scene.looked_in == group)
+        known = scene.known.shares[members].toarray()
+        expected = fitted_rows(sums, known, elsewhere) * (known > 0)
+        assert np.allclose(fitted[members], np.where(expected >= LEAST_FITTED, expected, 0), atol=1e-9)
+
+
+def test_fitting_finds_rows_that_no_other_attack_finds() -> None:
+    # As known, person 1 has nearly all of a, and most of b. But nobody has more than one row.
+    habits = hp.Histograms.from_strings({1: "aaab", 2: "abbb"})
+    known = hp.Histograms.from_strings({1: "aaaaaaaaab", 2: "ab" + 14 * "c"})
+    found = hp.measure_risks(habits, hp.microaggregate(habits, k=2, units=100), known).reconstruction
+    assert found is not None
+    assert (found.method, found.rate.n_correct, found.rate.by_chance) == ("fitting", 2, 0)
+
+
+def test_large_known_values_are_a_base_rate_where_whole_known_rows_are_not() -> None:
+    habits = hp.Histograms.from_strings({1: 9 * "a" + "b", 2: 9 * "c" + "d"})
+    known = hp.Histograms.from_strings({1: 9 * "a" + "e", 2: 9 * "c" + "e"})
+    found = hp.measure_risks(habits, hp.microaggregate(habits, k=2, units=100), known).reconstruction
+    assert found is not None
+    assert found.rate.by_chance == 1
+
+
+@pytest.mark.parametrize("k", [5, 20])
+def test_the_base_rate_is_at_least_that_of_whole_known_rows(k: int) -> None:
+    release = hp.microaggregate(RELEASED, k=k, seed=0)
+    scene = scene_of(release)
+    whole = np.logical_or(*_judge(scene.known_of_people, scene.own, scene.tolerance))
+    found = hp.measure_risks(RELEASED, release, KNOWN).reconstruction
+    assert found is not None
+    assert 0 < whole.mean() <= found.rate.by_chance
+
+
 def test_who_is_known_exactly_is_the_base_rate_and_not_reconstructed_by_the_release() -> None:
     found = hp.measure_risks(RELEASED, hp.microaggregate(RELEASED, k=5, seed=0), RELEASED).reconstruction
     assert found is not None
@@ -246,6 +295,16 @@ def test_whoever_knows_all_other_members_names_new_places_of_the_last() -> None:
     new = RELEASED.to_table().join(KNOWN.to_table(), on=["user", "place"], how="anti")
     have_any = new.filter(pl.col("user").is_in(last))["user"].n_unique()
     assert found.new_places.n_correct > 0.6 * have_any > 10
+
+
+def test_places_known_of_one_person_are_claimed_where_their_group_shows_them() -> None:
+    habits = hp.Histograms.from_strings({0: "av", 1: "ab", 2: "ac", 3: "xy"})
+    known = hp.Histograms.from_strings({0: "av", 1: "aw", 2: "ax", 3: "ay"})
+    scene = scene_of(in_groups(habits, [[0, 1], [2, 3]]), known, habits)
+    # Shown are v, x and y; 2 does not visit x. Not shown is w. All are known at a, so nothing is claimed there.
+    found = attribute(replace(scene, looked_in=scene.group_of_person)).still_visited
+    assert found is not None
+    assert (found.n_correct, found.n, found.by_chance) == (2, 3, 0.5)
 
 
 def test_an_attacker_who_knows_nothing_true_names_places_at_the_base_rate_or_below() -> None:

@@ -3,12 +3,14 @@
 The first is guaranteed by the number of identical rows. The other two are measured.
 
 A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
-attacker who has the file takes such sums apart in four ways:
+attacker who has the file takes such sums apart in five ways:
 
 - *by denominators*: a value that one member alone contributed is c/T of that person, so the values of a group that are
   whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
 - *by known places*: where one person alone is known to visit a place of their group, the value there is theirs; where
   several are, it is shared out as they are known to share it.
+- *by fitting*: the known rows of the members are fitted to the sums by turns: what they add up to at a place is the sum
+  there, and no member has more than one row.
 - *by subtraction*: what the other members are known to do is taken from the sum, and the rest is the last one's.
 - *by intersection*: two releases of the same people in different groups; values that are equal in both groups of a
   person belong to somebody who is in both.
@@ -17,7 +19,8 @@ A row counts as reconstructed if the attacker names the right person, at least 8
 and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
 is within the step in which values are published, so rounding alone makes no attack fail, and off by half of itself at
 most, so a coarse step proves nothing. People of whom the attacker's own table says as much without the release do not
-count: they are the base rate.
+count: they are the base rate. There the attacker claims only large known values, from the threshold on that is best
+over all people.
 
 A place that s of m members visited belongs to a given one with probability s/m, if nothing tells the members apart. An
 attacker who knows the habits of some of them does better. So attribution is measured beside that base rate, and never
@@ -59,6 +62,10 @@ FEW = 2  # places: rows of so few are reported apart
 MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
 EXACT = 1e-9  # values nearer than this are equal
 RIGHT = 0.5  # a value that is off by more than this part of itself is wrong, however coarse the published step is
+CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # known values are claimed from one of these on, without any release
+LEAST_FITTED = 0.1  # smaller fitted values are not claimed: most of them are wrong
+ELSEWHERE = (0.03, 0.001)  # of a known row may be at any place of the group: fitting assumes one or the other
+N_FITTINGS = 50  # after which fitted values hardly change
 MOST_UNITS = 1_000  # of each member, where nothing but the file tells how many
 EPSILON = 0.001  # of the gain may be missing when pieces are matched
 # People are named by the weights that named most in trials; none of them needs training.
@@ -72,7 +79,7 @@ MOST_VISITORS = 100  # of a place that tells who is alike
 SAMPLE_SEED = 0  # which people those are
 LEFT_OVER = 0.1  # of a value counts as unexplained though others' known habits would explain all of it
 
-UnmixingMethod = Literal["denominators", "known-places", "subtraction", "intersection"]
+UnmixingMethod = Literal["denominators", "known-places", "fitting", "subtraction", "intersection"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +172,8 @@ class Reconstruction:
         The way to take groups apart that names the most people.
     rate
         The people whose row is reconstructed, by shares or by places, among those of whom the attacker does not know as
-        much without any release. By chance is the share of all people of whom they do.
+        much without any release. By chance is the share of all people of whom they do: the large values of their known
+        row show as much, from the threshold that shows the most rows of all people.
     by_shares, by_places
         Those whose row holds at least half of their shares, and half of their places.
     few_places, more_places
@@ -177,7 +185,7 @@ class Reconstruction:
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
-    >>> hp.measure_risks(released, hp.microaggregate(released, k=5), known).reconstruction.rate.n
+    >>> hp.measure_risks(released, hp.microaggregate(released, k=5), known).reconstruction.pieced.n
     60
     """
 
@@ -327,13 +335,17 @@ def reconstruct(
         for each in (replace(scene, looked_in=looked) for looked in looked_in):
             for least in SOLE_VISITOR, 0.0:
                 yield "known-places", _read_known_places(each, least)
+            for elsewhere in ELSEWHERE:
+                yield "fitting", _fit_known_rows(each, elsewhere)
             yield "subtraction", _subtract_others(each)
         for other in others:
             for rows in _intersect(scene, other, progress):
                 yield "intersection", rows
 
     # What the attacker knows anyway, the release does not give away.
-    known_alone = np.logical_or(*_judge(scene.known_of_people, scene.own, scene.tolerance))
+    thresholds = (_from(scene.known_of_people, least) for least in CLAIMED)
+    alone = [np.logical_or(*_judge(rows, scene.own, scene.tolerance)) for rows in thresholds]
+    known_alone = max(alone, key=np.count_nonzero)
     judged: list[tuple[UnmixingMethod, Booleans, Booleans]] = []
     for way, rows in claims():
         in_shares, in_places = _judge(_take_rows(rows, of_person), scene.own, scene.tolerance)
@@ -471,6 +483,31 @@ def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
     return sparse.csr_array(values, (len(group), shares.shape[1]))
 
 
+def _fit_known_rows(scene: Scene, elsewhere: float) -> SparseMatrix:
+    """Return large values that each known user has of their group's sums at known places, after proportional fitting.
+
+    A row is what is known of a user, but for a part `elsewhere`, which is spread over the places of the group as their
+    sums are. Places are scaled so that all rows add up to the sum there, then users so that nobody has more than one
+    row, and again. The spread part is the same for all members, so it is kept as one row for each group.
+    """
+    sums, shares, group = scene.groups.sums, scene.known.shares, scene.looked_in
+    who, (n_groups, n_places) = np.flatnonzero(group >= 0), sums.shape
+    group, of_sum = group[who], np.repeat(np.arange(n_groups), np.diff(sums.indptr))
+    spread = elsewhere * sums.data / np.bincount(of_sum, sums.data, n_groups)[of_sum]
+    numbers = sparse.csr_array((np.arange(1.0, sums.nnz + 1), sums.indices, sums.indptr), sums.shape)
+    row, place, share, number = shared_cells(shares[who], numbers[group])
+    share, at = (1 - elsewhere) * share, number.astype(np.int64) - 1
+    known = sparse.csr_array((share, (row, at)), (len(who), sums.nnz))
+    of_user = np.ones(len(who))
+    for _ in range(N_FITTINGS):
+        total = known.T @ of_user + spread * np.bincount(group, of_user, n_groups)[of_sum]
+        of_place = sums.data / np.where(total > 0, total, 1.0)
+        in_row = known @ of_place + np.bincount(of_sum, spread * of_place, n_groups)[group]
+        of_user /= np.maximum(of_user * in_row, 1.0)
+    fitted = of_user[row] * of_place[at] * (share + spread[at])
+    return _from(sparse.csr_array((fitted, (who[row], place)), (len(scene.looked_in), n_places)), LEAST_FITTED)
+
+
 def unexplained_sums(scene: Scene) -> SparseMatrix:
     """Return what of each group's sums the known habits of the people who are looked for in it do not explain."""
     groups, group = scene.groups, scene.looked_in
@@ -518,6 +555,14 @@ def _selection(which: Indices, n_rows: int, at: Indices | None = None, n: int | 
 
 def _take_rows(rows: SparseMatrix, which: Indices) -> SparseMatrix:
     return sparse.csr_array(_selection(which, rows.shape[0]) @ rows)
+
+
+def _from(rows: SparseMatrix, least: float) -> SparseMatrix:
+    """Return rows without values below a threshold."""
+    large = sparse.csr_array(rows, copy=True)
+    large.data[large.data < least] = 0
+    large.eliminate_zeros()
+    return large
 
 
 def _judge(claimed: SparseMatrix, own: SparseMatrix, tolerance: Floats) -> tuple[Booleans, Booleans]:
@@ -594,9 +639,10 @@ class Attribution:
     new_places
         One claim about each of those: the likeliest place of their group that the attacker did not know of them. By
         chance is the base rate: the share who were there, of the members of that group who are not known to visit it.
-    known_places
-        A claim about every place that the attacker knew of a person: they were there again if and only if their group
-        shows it. By chance is the better one of always claiming the same, whatever is released.
+    still_visited
+        A claim that a person still visits a place, about every place that the attacker knew of this person alone and
+        that the group shows in which the attacker looks for them. By chance is the base rate: the share of all places
+        known of one person alone that are still visited, shown or not.
 
     The last two are None where there is nobody to claim anything about.
 
@@ -610,7 +656,7 @@ class Attribution:
 
     right_group: Rate
     new_places: Rate | None
-    known_places: Rate | None
+    still_visited: Rate | None
 
 
 def attribute(scene: Scene) -> Attribution:
@@ -624,8 +670,8 @@ def attribute(scene: Scene) -> Attribution:
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5)
     >>> tables = Scenario(release.histograms, known, "same-id", release.steps)
-    >>> attribute(Scene.of(released, release, tables, point(tables))).known_places.n == known.counts.nnz
-    True
+    >>> attribute(Scene.of(released, release, tables, point(tables))).right_group.n
+    60
     """
     is_asked = (scene.of_person >= 0) & (scene.looked_in[scene.of_person] >= 0)
     asked = _sample(scene, np.flatnonzero(is_asked))
@@ -638,14 +684,14 @@ def attribute(scene: Scene) -> Attribution:
     new, place = new[is_right[new]], place[is_right[new]]
     base = _base_rate(scene, group[new], place)
     person, where = (np.asarray(at, np.int64) for at in known.nonzero())
-    was_again = _at(own, person, where)
-    is_claimed = _at(shown, person, where)
-    again = float(was_again.mean()) if len(person) else 0.0
-    is_claim_right = was_again == is_claimed
+    is_alone = np.bincount(scene.known.shares.indices, minlength=known.shape[1])[where] == 1
+    person, where = person[is_alone], where[is_alone]
+    is_still_there, is_claimed = _at(own, person, where), _at(shown, person, where) > 0
+    claims = is_still_there[is_claimed]
     return Attribution(
         right_group=_rate(is_right, max(len(asked), 1)),
         new_places=_rate(_at(own, new, place), by_chance=float(base.mean())) if len(new) else None,
-        known_places=_rate(is_claim_right, by_chance=max(again, 1 - again)) if len(person) else None,
+        still_visited=_rate(claims, by_chance=float(is_still_there.mean())) if len(claims) else None,
     )
 
 
@@ -763,7 +809,7 @@ def measure_risks(
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
     >>> risks = hp.measure_risks(released, hp.microaggregate(released, k=5), known)
-    >>> risks.guaranteed.average, risks.reconstruction.rate.n
+    >>> risks.guaranteed.average, risks.attribution.right_group.n
     (0.2, 60)
     """
     table, theirs = as_histograms(original, "original"), as_histograms(known, "known")

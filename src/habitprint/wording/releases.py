@@ -425,11 +425,12 @@ def rows_reconstructed(rate: Rate) -> str:
 
 def _attributed(found: Attribution) -> str:
     claims = {
-        "there, {} of new places named": found.new_places,
-        "{} of claims whether a known place is still visited": found.known_places,
+        "there, {right} of new places named are right": found.new_places,
+        "of {n:,} places that the group shows and that are known of one person only, {right} are still "
+        "visited": found.still_visited,
     }
     told = "".join(
-        f"; {words.format(percent(rate.value))} are right (base rate {percent(rate.by_chance)})"
+        f"; {words.format(right=percent(rate.value), n=rate.n)} (base rate {percent(rate.by_chance)})"
         for words, rate in claims.items()
         if rate is not None
     )
