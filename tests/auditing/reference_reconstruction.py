@@ -47,9 +47,9 @@ def is_theirs(claimed: Row, own: Row) -> bool:
     return is_precise and (2 * sum(own[place] for place in exact) >= 1 or 2 * len(exact) >= len(own))
 
 
-def fitted_rows(sums: np.ndarray, known: np.ndarray, elsewhere: float) -> np.ndarray:
+def fitted_rows(sums: np.ndarray, known: np.ndarray, unknown_part: float) -> np.ndarray:
     """Fit the known rows of a group's members to its sums: columns add up to them, then no row is above one."""
-    rows = ((1 - elsewhere) * known + elsewhere * sums / sums.sum()) * (sums > 0)
+    rows = ((1 - unknown_part) * known + unknown_part * sums / sums.sum()) * (sums > 0)
     for _ in range(50):
         rows = rows * sums / np.where(sums > 0, rows.sum(axis=0), 1)
         rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)

@@ -204,14 +204,16 @@ def test_where_one_person_alone_is_known_at_a_place_the_value_there_is_theirs() 
 
 
 @pytest.mark.parametrize(("units", "least_members"), [(50, 1), (50, 2), (None, 1)])
-@pytest.mark.parametrize("elsewhere", [0.03, 0.001])
-def test_known_rows_are_fitted_as_the_definition_says(units: int | None, least_members: int, elsewhere: float) -> None:
+@pytest.mark.parametrize("unknown_part", [0.03, 0.001])
+def test_known_rows_are_fitted_as_the_definition_says(
+    units: int | None, least_members: int, unknown_part: float
+) -> None:
     scene = scene_of(hp.microaggregate(RELEASED, k=10, units=units, least_members=least_members, seed=0))
-    fitted = _fit_known_rows(scene, elsewhere).toarray()
+    fitted = _fit_known_rows(scene, unknown_part).toarray()
     for group, sums in enumerate(scene.groups.sums.toarray()):
         members = np.flatnonzero(scene.looked_in == group)
         known = scene.known.shares[members].toarray()
-        expected = fitted_rows(sums, known, elsewhere) * (known > 0)
+        expected = fitted_rows(sums, known, unknown_part) * (known > 0)
         assert np.allclose(fitted[members], np.where(expected >= LEAST_FITTED, expected, 0), atol=1e-9)
 
 

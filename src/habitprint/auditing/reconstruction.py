@@ -64,7 +64,7 @@ EXACT = 1e-9  # values nearer than this are equal
 RIGHT = 0.5  # a value that is off by more than this part of itself is wrong, however coarse the published step is
 CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # known values are claimed from one of these on, without any release
 LEAST_FITTED = 0.1  # smaller fitted values are not claimed: most of them are wrong
-ELSEWHERE = (0.03, 0.001)  # of a known row may be at any place of the group: fitting assumes one or the other
+UNKNOWN_PARTS = (0.03, 0.001)  # of a known row may be at any place of the group: fitting assumes one or the other
 N_FITTINGS = 50  # after which fitted values hardly change
 MOST_UNITS = 1_000  # of each member, where nothing but the file tells how many
 EPSILON = 0.001  # of the gain may be missing when pieces are matched
@@ -335,8 +335,8 @@ def reconstruct(
         for each in (replace(scene, looked_in=looked) for looked in looked_in):
             for least in SOLE_VISITOR, 0.0:
                 yield "known-places", _read_known_places(each, least)
-            for elsewhere in ELSEWHERE:
-                yield "fitting", _fit_known_rows(each, elsewhere)
+            for unknown_part in UNKNOWN_PARTS:
+                yield "fitting", _fit_known_rows(each, unknown_part)
             yield "subtraction", _subtract_others(each)
         for other in others:
             for rows in _intersect(scene, other, progress):
@@ -483,20 +483,20 @@ def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
     return sparse.csr_array(values, (len(group), shares.shape[1]))
 
 
-def _fit_known_rows(scene: Scene, elsewhere: float) -> SparseMatrix:
+def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
     """Return large values that each known user has of their group's sums at known places, after proportional fitting.
 
-    A row is what is known of a user, but for a part `elsewhere`, which is spread over the places of the group as their
-    sums are. Places are scaled so that all rows add up to the sum there, then users so that nobody has more than one
+    A row is what is known of a user, but for a part of it that is spread over the places of the group as their sums
+    are. Places are scaled so that all rows add up to the sum there, then users so that nobody has more than one
     row, and again. The spread part is the same for all members, so it is kept as one row for each group.
     """
     sums, shares, group = scene.groups.sums, scene.known.shares, scene.looked_in
     who, (n_groups, n_places) = np.flatnonzero(group >= 0), sums.shape
     group, of_sum = group[who], np.repeat(np.arange(n_groups), np.diff(sums.indptr))
-    spread = elsewhere * sums.data / np.bincount(of_sum, sums.data, n_groups)[of_sum]
+    spread = unknown_part * sums.data / np.bincount(of_sum, sums.data, n_groups)[of_sum]
     numbers = sparse.csr_array((np.arange(1.0, sums.nnz + 1), sums.indices, sums.indptr), sums.shape)
     row, place, share, number = shared_cells(shares[who], numbers[group])
-    share, at = (1 - elsewhere) * share, number.astype(np.int64) - 1
+    share, at = (1 - unknown_part) * share, number.astype(np.int64) - 1
     known = sparse.csr_array((share, (row, at)), (len(who), sums.nnz))
     of_user = np.ones(len(who))
     for _ in range(N_FITTINGS):
