@@ -53,4 +53,4 @@ def fitted_rows(sums: np.ndarray, known: np.ndarray, unknown_part: float) -> np.
     for _ in range(50):
         rows = rows * sums / np.where(sums > 0, rows.sum(axis=0), 1)
         rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    return rows
+    return np.asarray(rows)
