@@ -30,6 +30,10 @@ from habitprint.wording.verdict import first_screen
 
 UTILITY_METRICS: tuple[UtilityMetric, ...] = get_args(UtilityMetric)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
+# By day two of the metrics; by night all of them.
+EACH_METRIC = [
+    pytest.param(keep, marks=() if keep in {"patterns", "totals"} else pytest.mark.nightly) for keep in UTILITY_METRICS
+]
 TABLES = Scenario(*hp.datasets.town(150, 12, seed=4), truth="same-id")
 
 
@@ -54,7 +58,7 @@ def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize("keep", UTILITY_METRICS)
+@pytest.mark.parametrize("keep", EACH_METRIC)
 def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_target(
     keep: UtilityMetric, decide: Decide
 ) -> None:
@@ -170,7 +174,7 @@ def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", UTILITY_METRICS)
+@pytest.mark.parametrize("keep", EACH_METRIC)
 def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: UtilityMetric) -> None:
     (_, narrowed), (_, whole) = tried(keep, "guaranteed", 60), tried(keep, "guaranteed")
     assert narrowed.screened
@@ -181,7 +185,7 @@ def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Utili
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", UTILITY_METRICS)
+@pytest.mark.parametrize("keep", EACH_METRIC)
 def test_the_frontier_is_that_of_the_loss_that_decides(keep: UtilityMetric) -> None:
     _, found = tried(keep, "guaranteed")
     points = [(trial.loss_for(keep) or 0.0, trial.risk.high) for trial in found.trials]
@@ -239,7 +243,7 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", UTILITY_METRICS)
+@pytest.mark.parametrize("keep", EACH_METRIC)
 def test_the_purpose_is_in_all_that_an_audit_says(keep: UtilityMetric) -> None:
     found = audit_of_town(20, 6, target=0.3, keep=keep)
     assert found.options.keep == found.protections.keep == keep

@@ -43,7 +43,7 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
-@pytest.mark.parametrize("target", [0.08, 0.3])
+@pytest.mark.parametrize("target", [0.08, pytest.param(0.3, marks=pytest.mark.nightly)])
 def test_it_costs_no_more_than_trying_everything_on_all_users(seed: int, target: float) -> None:
     tables = Scenario(*hp.datasets.town(200, 25, seed=seed), truth="same-id")
     narrowed, whole = (tried_on(most, tables, Goal(target)) for most in (70, 200))

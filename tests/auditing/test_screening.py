@@ -76,7 +76,7 @@ def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2)])
 def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: int) -> None:
     tables = Scenario(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
     whole, part = run_suite(tables), run_suite(tables.sample(120, seed))

@@ -103,7 +103,7 @@ def test_a_folder_that_is_a_disk_of_its_own_takes_an_audit(inputs: Path, monkeyp
         assert drafts_in(inputs / "disk") == []
 
 
-@pytest.mark.parametrize("name", ["protect", "audit"])
+@pytest.mark.parametrize("name", ["protect", pytest.param("audit", marks=pytest.mark.nightly)])
 def test_two_runs_into_one_place_are_one_result(inputs: Path, name: str) -> None:
     processes = [start(COMMANDS[name], inputs) for _ in range(2)]
     ended = [end(process, 0.0) for process in processes]

@@ -20,7 +20,7 @@ def quadruple(x):
 PROGRAM = "from small import quadruple; print(quadruple(2), sum(quadruple.stats.cache_hits.values()))"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_processes_may_compile_at_once_and_a_third_finds_the_code_on_disk(tmp_path: Path) -> None:
     (tmp_path / "small.py").write_text(SOURCE)
     environment = {**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"}
