@@ -1,4 +1,4 @@
-"""Tell how identifiable people are from the statistics of their habits.
+"""Measure how identifiable people are from the statistics of their habits.
 
 >>> import habitprint as hp
 >>> released, known = hp.datasets.illustration()

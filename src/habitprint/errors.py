@@ -69,19 +69,19 @@ class MissingColumnsError(InputError):
 
 
 class GuessedColumnsWarning(UserWarning):
-    """Say that a table has not the usual columns, and which of its own were taken for them."""
+    """A warning that a table lacks the usual columns, and which of its columns were taken instead."""
 
 
 class NoSharedPlaceWarning(UserWarning):
-    """Say that the two sets have no place in common, so that every pair is a guess."""
+    """A warning that the two tables have no place in common, so that every pair is a guess."""
 
 
 class NoCommonUserWarning(UserWarning):
-    """Say that no user is on both sides according to the truth, so that no rate is defined."""
+    """A warning that no user is in both tables according to the truth, so that no rate is defined."""
 
 
 class WideTableWarning(UserWarning):
-    """Say that a table was read as a wide one, with a column for each place."""
+    """A warning that a table was read as wide, with a column for each place."""
 
 
 def require_option(name: str, value: object, allowed: Iterable[str]) -> None:

@@ -76,7 +76,7 @@ class SizedRate(Protocol):
 
 @dataclass(frozen=True)
 class Measured:
-    """The share found in groups of so many people: the simplest `SizedRate`.
+    """The measured share of re-identified people in groups of a given size: the simplest `SizedRate`.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class Forecast(Shown):
 def forecast(
     measured: Iterable[SizedRate | Evaluation] | Impostors, n: int, *, target: float | None = None
 ) -> Forecast:
-    """Forecast the share of people who would be identified among n of them, of the same kind.
+    """Forecast the share of people who would be re-identified among n people of the same kind.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Say numbers and times in words that a person can read."""
+"""Formatting of numbers, times and text for people, and of text from data for terminals."""
 
 import json
 import math

@@ -35,7 +35,7 @@ OUTSIDE = "the position is outside the box"
 
 
 class UnknownPlaceWarning(UserWarning):
-    """Say that counts at places that are not in the mapping were left out, as asked."""
+    """A warning that counts at places outside the mapping were left out, as requested."""
 
 
 class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
@@ -299,7 +299,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cut a box into squares, so that positions become places.
+    """A grid of squares over a box, which turns positions into places.
 
     A place is the number of its square: ``row * n_columns + column``, counted from zero, rows from the south and
     columns from the west. The last row and the last column may stick out of the box.

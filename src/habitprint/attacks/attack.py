@@ -117,7 +117,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class AttackResult:
-    """One attack on a scenario: its matching, how likely it identifies each person, and the rate.
+    """The result of one attack: its matching, the probability for each person, and the re-identification rate.
 
     Parameters
     ----------

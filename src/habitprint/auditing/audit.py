@@ -1,4 +1,4 @@
-"""Does this meet the target? All stages of an audit, one after the other, and what they found in all."""
+"""The function `audit`, which runs all stages of an audit, and its result."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -144,7 +144,7 @@ class AttackerTraining:
 
 @dataclass(frozen=True, eq=False)
 class Audit(Shown):
-    """All that an audit found. Made by `habitprint.audit`, or read back from its ``report.json``.
+    """The result of an audit. Made by `habitprint.audit`, or read back from its ``report.json``.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class Audit(Shown):
 
 
 def read_audit(path: str | os.PathLike[str]) -> Audit:
-    """Read an audit back, from its folder or its ``report.json``; who is at risk is in neither.
+    """Read an audit back from its folder or its ``report.json``, without the people at risk.
 
     Examples
     --------
@@ -418,7 +418,7 @@ def audit(
     progress: Progress = silent,
     **keywords: Unpack[AuditKeywords],
 ) -> Audit:
-    """Find out whether statistics of habits meet a target, and if not, which protection would make them.
+    """Measure whether a table meets a re-identification target, and search a protection if it does not.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which protections are tried: alone at several parameters, and the pairs that make sense."""
+"""Candidate protections of an audit: single mechanisms with several parameters, and pairs of them."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""Audits side by side: candidate releases, one before and after protection, or two periods."""
+"""Comparison of audits: candidate releases, a table before and after protection, or two periods."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -202,7 +202,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Comparison(Drawn):
-    """Audits side by side. Made by `habitprint.compare`.
+    """A comparison of several audits. Made by `habitprint.compare`.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class Comparison(Drawn):
 
 
 def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comparison:
-    """Put audits side by side, each with the difference of its measured share from that of the first.
+    """Compare audits, each by the difference of its measured risk from that of the first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the risk depends on: how many people, how finely, how long, when; and whether repeated releases are linked."""
+"""Curves of the risk by number of people, resolution, duration and time; and linkage of repeated releases."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What is audited, what was done to it before, and how it becomes what is released and what is known."""
+"""The data of an audit: its source, its preparation, and the released and known tables made from it."""
 
 import math
 import os
@@ -46,7 +46,7 @@ PeriodsChosen = Literal["given", "halves of rows", "not told", "counted remotely
 
 @dataclass(frozen=True)
 class Preparation:
-    """What was done to the data before an audit saw it; None or empty for what was not done, or is not known.
+    """The steps that prepared the data before an audit; None or empty if not done or not known.
 
     Parameters
     ----------

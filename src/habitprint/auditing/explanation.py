@@ -1,4 +1,4 @@
-"""Why one person is found: the places that give them away, their rivals, and what each protection does to them."""
+"""Explanation of one person's risk: identifying places, rivals, and the effect of each protection."""
 
 import math
 from dataclasses import dataclass

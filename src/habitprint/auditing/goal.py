@@ -1,4 +1,4 @@
-"""What must be reached, and the one rule that says whether a table reaches it."""
+"""The targets of an audit, and the one rule that decides whether a table meets them."""
 
 from dataclasses import dataclass, replace
 from enum import IntEnum

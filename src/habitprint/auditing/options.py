@@ -1,4 +1,4 @@
-"""What is asked of an audit: one record from keywords and flags to ``report.json``."""
+"""The options of an audit: one record from keywords and flags to ``report.json``."""
 
 import re
 from functools import partial
@@ -39,7 +39,7 @@ rate = partial(flag, metavar="RATE", read=to_share)
 
 
 class AuditOptions(Record, frozen=True, kw_only=True):
-    """What is asked of an audit; None is not asked for. Rates are shares of one.
+    """The options of an audit; None means not requested. Rates are shares of one.
 
     The fields are keywords of `habitprint.audit`, which explains them, and options of ``habitprint audit``.
 

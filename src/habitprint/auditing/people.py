@@ -1,4 +1,4 @@
-"""Who is at risk: how sure each claim is, whether that is true, and which places give people away, also on a map."""
+"""People at risk: the confidence of each claim, its calibration, and the places that identify people."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Protect a table of counts, or a release further, and measure what that costs and how safe it is."""
+"""Protection of a table of counts, or of an earlier release, with its measured losses and risk."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

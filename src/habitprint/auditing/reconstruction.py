@@ -1,4 +1,4 @@
-"""What is known of the risk of a protected table: row pointed at, row reconstructed, places attributed.
+"""The risks of a protected table: row pointed at, row reconstructed, places attributed.
 
 The first is guaranteed by the number of identical rows. The other two are measured.
 
@@ -164,7 +164,7 @@ def _apparent_units(sums: SparseMatrix) -> int | None:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """How many people's own rows an attacker pieces together from a grouped release, and gives the right name.
+    """The share of people whose own row an attacker reconstructs from a release in groups.
 
     Parameters
     ----------
@@ -630,7 +630,7 @@ def _move(rows: SparseMatrix, before: pl.Series, after: pl.Series) -> SparseMatr
 
 @dataclass(frozen=True)
 class Attribution:
-    """How often the attacker is right about places of people in their groups.
+    """The share of right claims about places that people in identified groups visit, beside the base rate.
 
     Parameters
     ----------
@@ -754,7 +754,7 @@ def _at(table: SparseMatrix, row: Indices, column: Indices) -> Floats:
 
 @dataclass(frozen=True)
 class Risks:
-    """What is known of the risk of a protected table.
+    """The three risks of a protected table: row pointed at, row reconstructed, places attributed.
 
     Parameters
     ----------
@@ -791,7 +791,7 @@ def measure_risks(
     others: Sequence[Release] = (),
     progress: Progress = silent,
 ) -> Risks:
-    """Measure the three lines about a release: row pointed at, row reconstructed, places attributed.
+    """Measure the three risks of a release: row pointed at, row reconstructed, places attributed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The search for the cheapest protection that is enough: decisions from what was tried, and a runner that does them."""
+"""The search for the protection of lowest cost that meets the target, and the runner of its trials."""
 
 import math
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What came of the protections that were tried."""
+"""Trials: each protection that was tried, with its measured risk, guarantees and losses."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The answer: does the table meet the target, and if not, what would help: a protection, or something else."""
+"""The verdict: whether the table meets the target, the recommended protection, and alternatives."""
 
 import math
 import os

@@ -1,1 +1,1 @@
-"""Places other than this machine where tables live, and where they are counted, attacked and sampled."""
+"""Backends: clusters that count, attack and sample remote tables."""

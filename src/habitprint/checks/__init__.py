@@ -1,4 +1,4 @@
-"""What may be wrong with data, looked for before anything is concluded from it."""
+"""Checks of the data before an audit: invalid rows, swapped columns, repeated rows, shared histories."""
 
 from habitprint.checks.check import EventsCheck as EventsCheck
 from habitprint.checks.check import check_events as check_events

@@ -92,7 +92,7 @@ class EventsCheck(Shown):
 
 
 def check_events(events: Events | DayTable, *, progress: Progress = silent) -> EventsCheck:
-    """Count what a table of events holds, and find what may be wrong with it.
+    """Count the rows, users and places of a table of events, and look for faults of the data.
 
     Unusable rows are only counted here, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows.
     The source is read once, and not at all if its day table is given and its rows are kept.

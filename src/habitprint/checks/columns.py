@@ -1,4 +1,4 @@
-"""Columns that hold something else: users for places, days of Excel for seconds, ids that are no ids."""
+"""Checks of columns: users and places swapped, Excel days read as seconds, placeholders instead of ids."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""One thing that may be wrong with data: its code, its numbers, and how grave it is. Its sentences are elsewhere."""
+"""One possible fault of the data: its code, its numbers and its gravity. `wording/findings.py` has its sentences."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ MANY = 0.05  # of the rows, or of the people: from here on what is wrong with th
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that may be wrong with data. `habitprint.wording.findings` says it in words.
+    """One possible fault of the data: a code with numbers. `habitprint.wording.findings` says it in words.
 
     Parameters
     ----------

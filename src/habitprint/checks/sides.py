@@ -1,4 +1,4 @@
-"""What may be wrong with two tables of counts: what makes their comparison doubtful, and what is no person or place."""
+"""Checks of two tables of counts: whether they can be compared, and ids that are no person or place."""
 
 from collections.abc import Sequence
 from dataclasses import replace

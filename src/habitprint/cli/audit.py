@@ -1,4 +1,4 @@
-"""``habitprint audit`` and ``compare``: whether statistics of habits meet a target, and audits side by side."""
+"""The commands ``habitprint audit`` and ``compare``: audit a table, and compare several audits."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence

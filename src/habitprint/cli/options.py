@@ -1,4 +1,4 @@
-"""From records of options to the options of a command, the options that many commands have, and refusals of options."""
+"""Options of commands: made from records of options, shared by many commands, or refused."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Options of commands that start from two tables of counts, and what is read by them."""
+"""Options of commands that take two tables of counts, and the tables that they read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

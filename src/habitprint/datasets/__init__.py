@@ -1,4 +1,4 @@
-"""Data to try things on: built in, synthetic, or read from the sources that the paper used."""
+"""Data sets: built-in examples, synthetic data, and loaders for the data that the paper used."""
 
 from habitprint.datasets.examples import AUDIT_OF_TOWN, illustration, town
 from habitprint.datasets.real import (

@@ -140,7 +140,9 @@ def without_zeros(text: pl.Expr) -> pl.Expr:
 
 
 def without_ids(events: Events, users: Sequence[str] = (), places: Sequence[str] = ()) -> Events:
-    """Return the events without some users and places, whose rows are counted as left out; a number as its text.
+    """Return the events without the given users and places; their rows are counted as left out.
+
+    Give an integer id as its text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which files hold events, how a file of each format is opened without reading it, and what may be wrong with lines."""
+"""Readers of event files: every format is opened lazily, and damaged lines are reported."""
 
 import glob
 import json

@@ -36,7 +36,7 @@ MANY_ROWS = 1000  # rows at one place in a row that no person makes
 
 @dataclass(frozen=True)
 class SharedHistories:
-    """The users who share events.
+    """The users who share a history: their pairs and groups, and the number of events that they share.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _n_times(times: pl.Series, tick: int) -> float:
 
 
 def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> Events:
-    """Return the events with users of the same history made one, or left out.
+    """Return the events after users who share a history are merged or dropped.
 
     Parameters
     ----------

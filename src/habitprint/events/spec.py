@@ -102,7 +102,7 @@ class Reading(Format, frozen=True, kw_only=True):
 
 
 class EventSpec(Reading, frozen=True, kw_only=True):
-    """How events are read, and how two tables of counts are made of them: the same can be done to them again.
+    """The options by which events are read, cut into two periods and counted.
 
     Each field is the option of its name; None is not given. In an advice, `box` is given wherever there is a grid, so
     that another file has the same squares, and `mapping` is the whole path of a file.

@@ -1,4 +1,4 @@
-"""How a column of times becomes moments in UTC: which format, which zone, and what to do when that is not clear."""
+"""Parsing of times: from a column to moments in UTC, with detection of the format and the zone."""
 
 import shlex
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is computed: settings, jobs and parts of an experiment, and the results of jobs."""
+"""Settings, jobs and parts of an experiment, and the results of jobs."""
 
 import base64
 import hashlib

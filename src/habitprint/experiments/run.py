@@ -1,4 +1,4 @@
-"""Do the work of any number of experiments, in parallel and only what is not there yet, and write their files."""
+"""The runner of experiments: it computes missing results in parallel, and writes tables and pictures."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""Files and tables: found, opened, checked and written."""
+"""Input and output: files, tables, databases and text formats."""

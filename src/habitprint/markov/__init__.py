@@ -1,4 +1,4 @@
-"""The rival: identify people by their mobility Markov chains.
+"""The attack by mobility Markov chains, from the literature, as a comparison.
 
 Source: S. Gambs, M.-O. Killijian, M. Núñez del Prado Cortez, "De-anonymization attack on geolocated data", Journal of
 Computer and System Sciences 80 (2014) 1597-1614, doi:10.1016/j.jcss.2014.04.024.

@@ -1,4 +1,4 @@
-"""The mobility Markov chain of each user, and the rival attack: one-by-one matching by distances between chains."""
+"""Mobility Markov chains of users, and the attack that matches users one by one by distances between chains."""
 
 import math
 import sys

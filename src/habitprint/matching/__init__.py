@@ -1,4 +1,4 @@
-"""Find out who is whom: the best matching of released with known users."""
+"""Matching: the best pairs of released and known users, with a proof."""
 
 from habitprint.matching.margins import pair_margins as pair_margins
 from habitprint.matching.match import match as match

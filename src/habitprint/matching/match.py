@@ -1,4 +1,4 @@
-"""Match released with known users: the verb of this package."""
+"""The function `match`, which pairs released with known users."""
 
 import warnings
 from collections.abc import Sequence

@@ -120,7 +120,7 @@ def count_impostors(
     direction: Direction = "released-to-known",
     progress: Progress = silent,
 ) -> Impostors:
-    """Count the impostors of each common user.
+    """Count, for each common user, the impostors: others who are nearer than the user's true partner.
 
     Parameters
     ----------

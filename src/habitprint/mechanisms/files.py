@@ -197,7 +197,7 @@ class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file beside a release that is its owner's alone.
+    """The content of the file beside a release that only its owner may read.
 
     Parameters
     ----------

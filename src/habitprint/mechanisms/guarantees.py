@@ -151,7 +151,7 @@ class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
 
 
 class LimitedContribution(Guarantee, frozen=True):
-    """The guarantee that no user adds more than so much, in all or at one place.
+    """The guarantee that no user's counts exceed a limit, in total or at one place.
 
     Examples
     --------

@@ -25,7 +25,7 @@ WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
 
 
 class AddNoise(Mechanism, frozen=True):
-    """Add noise to counts so that no single user, or event, shows (differential privacy).
+    """The mechanism that adds noise to counts, to hide any single event or user (differential privacy).
 
     The noise comes from OpenDP's secure source. It has no seed: every run gives another release.
 

@@ -62,7 +62,7 @@ ASKING = {next(iter(flags)) for flags in FLAGS.values()}
 
 
 def to_flags(recipe: Recipe) -> str:
-    """Return the options of ``habitprint protect`` that do the same.
+    """Return the options of ``habitprint protect`` that apply the same protection.
 
     Examples
     --------

@@ -44,7 +44,7 @@ N_BYTES = 8  # of an id: two of a million users get the same with probability 3e
 
 
 class RoundTo(Mechanism, frozen=True):
-    """Round each count to the nearest multiple of a base, halves upwards; users of whom nothing is left are discarded.
+    """The mechanism that rounds counts to multiples of a base, halves upwards; it discards users without counts.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
 
 
 class SuppressBelow(Mechanism, frozen=True):
-    """Leave out counts below a threshold, and users of whom nothing is left.
+    """The mechanism that removes counts below a threshold, and users without any remaining count.
 
     Shares are divided by their new sum, because one minus the old sum would show how much is hidden. Counts are not:
     after a limit on contributions, the limit minus a row's sum is the hidden part of users who reached it.
@@ -144,7 +144,7 @@ def suppress_below(source: Histograms | Release | AnyTable, threshold: float) ->
 
 
 class LimitContribution(Mechanism, frozen=True):
-    """Limit each user's counts, in all or at one place.
+    """The mechanism that limits each user's counts, in total or at one place.
 
     A user above the total is scaled down to it; whole counts stay whole, by the largest remainders, so that the
     total is met exactly.
@@ -204,7 +204,7 @@ def limit_contribution(
 
 
 class ReleaseShares(Mechanism, frozen=True):
-    """Divide each row by its total, so that totals are not stated.
+    """The mechanism that divides each row by its total, so that no total is stated.
 
     Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. Shares stay
     unchanged. A row of few events still shows its total: 1/7 is one of seven, or two of fourteen (`totals_exposure`
@@ -281,7 +281,7 @@ else:
 
 
 class Coarsen(Mechanism, frozen=True):
-    """Put places together: antennas into districts, small squares into large ones, products into categories.
+    """The mechanism that merges places into coarser ones, such as antennas into districts.
 
     Districts and categories are not secret, so an attacker puts places together in the same way. The mapping itself is
     not published with the release: it may list places that only one user visits.
@@ -391,7 +391,7 @@ class _Popular(Mechanism, frozen=True):
 
 
 class KeepTopPlaces(_Popular, frozen=True):
-    """Keep the n most popular places; all other counts become zero (the paper's rule, its section on web sites).
+    """The mechanism that keeps the n most popular places and removes all other counts (the paper's rule).
 
     Users without any count left are discarded, and counted. The kept places depend on the data. Anyone can see them in
     the release, so `Release.public` keeps the same ones on the attacker's side.
@@ -428,7 +428,7 @@ class KeepTopPlaces(_Popular, frozen=True):
 
 
 class MergeRarePlaces(_Popular, frozen=True):
-    """Keep the n most popular places, and put all others together into one, ``"all other places"``.
+    """The mechanism that keeps the n most popular places and merges all others into ``"all other places"``.
 
     No user is discarded. An attacker copies it: all their other places, also those without a released visitor, become
     the same one. A place that already has this name is one of the others, so that the name never means anything else.
@@ -519,7 +519,7 @@ def _require_places(places: tuple[str | int, ...], *, are_texts: bool = True) ->
 
 
 def coarsen(source: Histograms | Release | AnyTable, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
-    """Put places together; see `Coarsen`.
+    """Merge places into coarser ones; see `Coarsen`.
 
     Examples
     --------
@@ -541,7 +541,7 @@ def keep_top_places(source: Histograms | Release | AnyTable, n: int, by: Popular
 
 
 def merge_rare_places(source: Histograms | Release | AnyTable, n: int, by: Popularity = "visits") -> Release:
-    """Keep the n most popular places and make one of all others; see `MergeRarePlaces`.
+    """Keep the n most popular places and merge all others into one; see `MergeRarePlaces`.
 
     Examples
     --------
@@ -552,7 +552,7 @@ def merge_rare_places(source: Histograms | Release | AnyTable, n: int, by: Popul
 
 
 class Pseudonymise(Mechanism, frozen=True):
-    """Fresh random ids, without a seed; `pseudonymise` returns their key too.
+    """The mechanism that gives fresh random ids, without a seed; `pseudonymise` also returns their key.
 
     Examples
     --------
@@ -569,7 +569,7 @@ class Pseudonymise(Mechanism, frozen=True):
 
 
 def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.DataFrame]:
-    """Give every user a fresh random id, and order the rows by it, so that neither tells anything.
+    """Give every user a fresh random id, and order the rows by it, so that neither reveals a person.
 
     The ids come from the system's secure source. They have no seed: every run gives others.
 

@@ -56,7 +56,7 @@ class Transformation:
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """An attacker's table after transformations, which `names` lists; none for the table as it came.
+    """The attacker's data after the transformations that `names` lists; without names it is unchanged.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def as_release(source: Histograms | Release | AnyTable) -> Release:
 
 
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
-    """A protection: a tagged record of its parameters. Call it with histograms, or with a release to go on from.
+    """A protection, as a record of its parameters. Call it with histograms, or with a release to protect further.
 
     Histograms may also be in a file, or in any frame: as for `habitprint.match`.
 
@@ -418,7 +418,7 @@ class Chain(Mechanism, frozen=True):
 
 
 def chain(*mechanisms: Mechanism) -> Mechanism:
-    """Return the mechanism that applies several, one after the other.
+    """Return one mechanism that applies several mechanisms in order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which part of the events is released, and which is known to the attacker."""
+"""Periods: which events are released, and which are known to the attacker."""
 
 from habitprint.periods.day_table import Calendar, DayRows, DayTable, count_days
 from habitprint.periods.periods import (

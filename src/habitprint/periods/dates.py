@@ -1,4 +1,4 @@
-"""What a day and a week are: local midnight to local midnight, and seven such days."""
+"""Days and weeks: a day goes from local midnight to local midnight, and a week has seven days."""
 
 from datetime import date, datetime, time, timedelta
 from typing import get_args

@@ -1,4 +1,4 @@
-"""The table that every period is a function of: how often each user was at each place on each day; and its calendar."""
+"""The day table: visits by user, place and day, from which every period is made; and its calendar."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Which events are released and which are known: small values that read like sentences."""
+"""Periods: rules that assign each event to the released part, the known part, or neither."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -215,7 +215,7 @@ def to_range(name: str, days: object) -> tuple[date, date]:
 
 @dataclass(frozen=True)
 class AllOtherTime(OfDays):
-    """One range of days is released and all other time in the file known; or one is known and the rest released.
+    """The period in which a range of days is released and all other days are known, or the other way round.
 
     Parameters
     ----------
@@ -467,7 +467,7 @@ class OnDays:
 
 @dataclass(frozen=True)
 class KnownInHalves:
-    """The known part of another period, cut in two: how an attacker trains on nothing but their own data.
+    """The known part of another period, cut in two halves, on which an attacker can train.
 
     A part of four weeks or more is cut at the day that halves its rows. A shorter one is dealt out by days in turn, so
     that both halves have days of the week and of the weekend.

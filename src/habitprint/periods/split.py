@@ -1,4 +1,4 @@
-"""How a table of events becomes two sets of histograms."""
+"""The function `split`, which makes two sets of histograms from a table of events."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

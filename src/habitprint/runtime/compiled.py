@@ -1,4 +1,4 @@
-"""How functions are compiled.
+"""Decorators that compile kernels with numba.
 
 A `kernel` is called from Python. It is compiled once per machine and cached on disk. An `inner` function is called from
 kernels only and becomes part of them. Neither holds the interpreter's lock, so that threads can run them at the same

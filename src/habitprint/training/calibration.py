@@ -1,4 +1,4 @@
-"""The probability that a pair is right, learned from pairs whose truth is known.
+"""The calibrated probability that a pair is right, fitted to pairs with known truth.
 
 A pair of users who have no equals is right with probability c / (1 + exp(−z)), with z = a + b · odds + d · √margin.
 Neither b nor d is negative: a better score never lowers the probability. It is at most c: some people have changed

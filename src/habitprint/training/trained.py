@@ -289,7 +289,7 @@ def train(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Training:
-    """Try attacks on two tables of the same people, and find which weight and method to use on others.
+    """Train an attack: try weights and methods on two tables of the same people, and return the best.
 
     An attacker uses two tables of their own: their data cut in two in time, or two earlier periods. Training tries
     every built-in weight, the likelihood with several smoothings, and a weight that is trained by conditional logit.

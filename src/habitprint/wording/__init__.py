@@ -1,1 +1,1 @@
-"""Sentences: each has one author here, made from values that hold facts only."""
+"""Sentences of reports, records and commands, made from facts; one function for each fact."""

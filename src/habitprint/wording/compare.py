@@ -1,4 +1,4 @@
-"""Audits side by side: sentences, and the page of a comparison."""
+"""Sentences and page of a comparison of audits."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The data of an audit: people, time, rows, and what a table has lost."""
+"""Sentences about the data of an audit: people, time, rows, and losses."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""What may be wrong with data, in sentences: what was found, why it matters, and what to do about it."""
+"""Sentences about faults of the data: the fault, why it matters, and how to fix it."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date

@@ -1,4 +1,4 @@
-"""People at risk: how certain matches are, and what gives one person away."""
+"""Sentences about people at risk: how certain matches are, and which places identify a person."""
 
 from habitprint.auditing.explanation import Explanation, Shelter
 from habitprint.auditing.people import (

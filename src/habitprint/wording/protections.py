@@ -1,4 +1,4 @@
-"""Protections: what was tried, what each costs and guarantees, and the alternatives where none is enough."""
+"""Sentences about protections: trials, costs, guarantees, and alternatives if none meets the target."""
 
 from collections.abc import Sequence
 

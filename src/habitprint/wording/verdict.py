@@ -1,4 +1,4 @@
-"""The answer of an audit: headline, tiles, recommendation, cautions, and what else to know."""
+"""The first screen of an audit: headline, tiles, recommendation and cautions."""
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.trials import Trial

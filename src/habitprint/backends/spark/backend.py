@@ -1,4 +1,4 @@
-"""Tables on a Spark cluster as a backend: the same verbs count, attack and sample them there."""
+"""The Spark backend: it counts, attacks and samples tables on a cluster."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

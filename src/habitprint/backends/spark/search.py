@@ -1,4 +1,4 @@
-"""The best pairs of nodes, where all pairs can only be looked at on the cluster: candidates, until no pair beats them.
+"""The search for the best pairs on a cluster: it adds candidates until no other pair is better.
 
 The driver knows nodes by their numbers, how many users they have, and some pairs of them, the candidates. ::
 

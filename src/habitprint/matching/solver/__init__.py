@@ -1,4 +1,4 @@
-"""The solver: the most gain that a number of pairs can have, by a falling price.
+"""The solver of joint matching: pairs with the largest total gain, found while a price falls.
 
 Rows are nodes of released users, columns nodes of known users, g is the gain of a pair; a node is *free* while it has
 users without a partner. U and v are potentials of rows and columns, and a pair is *tight* when U + v = g. ::

@@ -1,4 +1,4 @@
-"""Potentials to start from, compiled: rows bid for columns until nearly all have what they want.
+"""The auction that gives the solver its first potentials, compiled: rows bid for columns.
 
 An auction (Bertsekas 1988) comes near to the right potentials in a fraction of the time that the best pairs take. A
 column has as many seats as units; its potential is the price of the cheapest. ::

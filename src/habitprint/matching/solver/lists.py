@@ -1,4 +1,4 @@
-"""The best offers of a row, compiled: short lists that are sorted, reserves that are so in blocks only."""
+"""The best offers of a row, compiled: a short sorted list, and a reserve that is sorted by blocks only."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The next pair of a row that matters, compiled: lists are read lazily and refilled when they run out.
+"""The next useful pair of a row, compiled: lists are read lazily and refilled when they are empty.
 
 A list is sorted by offers (gain − v) as they were when noted. As v never falls, an old offer is an upper bound of the
 true one, so only the first pair of a list must be brought up to date before it is used. Offers in no list are bounded

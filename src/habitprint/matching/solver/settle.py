@@ -1,4 +1,4 @@
-"""From potentials that are nearly right to a matching that reaches them: nodes without a partner come down to zero.
+"""From nearly right potentials to a matching that fits them: potentials of unmatched nodes fall to zero.
 
 Any potentials v ≥ 0 of columns become a bound with U = max(0, g − v). They may lack a matching that reaches it: pairs
 that are not tight are given up, and a node without a partner whose potential is above zero is *active*. ::

@@ -1,4 +1,4 @@
-"""The best pairs of all, from a start that is nearly right: the potentials of an auction, or of an older solution."""
+"""Starts of the solver from nearly right potentials: those of an auction, or of an earlier solution."""
 
 from dataclasses import dataclass
 

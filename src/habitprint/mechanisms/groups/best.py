@@ -1,4 +1,4 @@
-"""The groups of the least loss that we know how to find: the tightest first, then exchanged between neighbours.
+"""The grouping method `best`: the most similar users first, then exchanges between neighbouring groups.
 
 1. The tightest groups are taken first, a fast relative of successive group selection. A user's group is the user and
    the k − 1 nearest who remain. Its cost is its loss less the loss of its members among all the others, for which

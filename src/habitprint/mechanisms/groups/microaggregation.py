@@ -89,7 +89,7 @@ def round_to_units(shares: SparseMatrix, units: int, draw: Draw) -> SparseMatrix
 
 
 class Microaggregate(Mechanism, frozen=True):
-    """Replace each user's shares by the mean of a group of at least k similar users (the paper's k-anonymisation).
+    """The mechanism that gives groups of at least k similar users the mean of their shares (k-anonymity).
 
     The release contains shares: every total is one. Shares times each user's own total would make rows unique again. An
     attacker cannot copy this step, because they do not know the groups.
