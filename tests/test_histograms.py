@@ -199,7 +199,7 @@ def test_misspelt_options_are_refused() -> None:
 
 @pytest.mark.parametrize("strings", [{"a": 5}, ["ab"]])
 def test_what_is_no_data_string_is_refused(strings: object) -> None:
-    with pytest.raises(hp.InputError, match="not data strings"):
+    with pytest.raises(hp.InputError, match="not hold data strings"):
         hp.Histograms.from_strings(strings)  # type: ignore[arg-type]
 
 

@@ -53,8 +53,8 @@ def counts_from_table(
     if count not in frame.columns and {user, place, "time"} <= set(frame.columns):
         raise InputError(
             f"the table has times, but no column {count!r}",
-            why="it looks like events, one in each row; a table of counts has one row for each user and place",
-            fix="count them first: habitprint split (hp.split in Python)",
+            why="it holds events, and this step needs a table of counts: one row for each user and place",
+            fix="count the events with habitprint split (hp.split in Python)",
         )
     options = {user: "user", place: "place", count: "count"}
     require_columns(frame, list(options), source="the table", options=options)
@@ -79,7 +79,7 @@ def counts_from_table(
         pairs = long.filter(repeated).select("user", "place").unique(maintain_order=True).rows()
         raise InputError(
             f"several rows for the same (user, place): {first_few(pairs, 3)}",
-            why="habitprint cannot tell whether to add them up or to keep one",
+            why="habitprint does not know whether to add them up or to keep one",
             fix="remove the repeated rows, or add --duplicates sum (duplicates='sum' in Python)",
         )
     # A count of zero means the same as no row. A place without visits is dropped; a user without visits is kept.
@@ -166,7 +166,7 @@ def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
             raise InputError(
                 f"column '{column}' {fault} in row {first_few(rows)} (counted without the header)",
                 why="a count is a finite number of zero or more",
-                fix="correct these rows or leave them out",
+                fix="correct or remove these rows",
             )
 
 
@@ -188,7 +188,7 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
         ) from error
     shape = f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places"
     _refuse(matrix.shape != (users.len(), places.len()), shape, "give as many ids as there are rows and columns")
-    _refuse(users.is_empty(), "there are no users", "give at least one user with a count")
+    _refuse(users.is_empty(), "the table is empty: there are no users", "give at least one user with a count")
     for kind, ids in (("user", users), ("place", places)):
         again = ids.filter(ids.is_duplicated()).unique() if ids.n_unique() < ids.len() else ids.clear()
         twice = f"the {kind} id {first_few(again.to_list(), 3)} occurs twice"
@@ -204,7 +204,7 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
         _refuse(bool(at_fault.any()), what.format(user=first_few(users.filter(at_fault).to_list())), fix)
 
     starts = matrix.indptr[:-1]
-    refuse_users(np.diff(matrix.indptr) == 0, "all counts of user {user} are zero", "leave these users out")
+    refuse_users(np.diff(matrix.indptr) == 0, "all counts of user {user} are zero", "remove these users")
     counts = matrix.data.astype(np.float64)
     with np.errstate(over="ignore"):
         totals = np.add.reduceat(counts, starts)

@@ -181,7 +181,7 @@ class Histograms(Shown, Framed):
             visits = {user: Counter(string) for user, string in strings.items()}
         except (AttributeError, TypeError) as error:
             raise InputError(
-                "these are not data strings",
+                "the argument does not hold data strings",
                 why="each user has a sequence of places, one for each visit",
                 fix="give a mapping such as {'Jill': ['dorm', 'library', 'dorm']}",
             ) from error
@@ -190,7 +190,7 @@ class Histograms(Shown, Framed):
             raise InputError(
                 f"the data string of user {first_few(empty)} is empty",
                 why="a user without visits has no histogram",
-                fix="leave these users out",
+                fix="remove these users",
             )
         entries = [(user, place, n) for user, counter in visits.items() for place, n in counter.items()]
         users, places, counts = zip(*entries, strict=True) if entries else ((), (), ())
@@ -301,7 +301,7 @@ def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
     unknown = wanted.filter(found < 0).to_list()
     if unknown:
         raise InputError(
-            f"no {kind} {first_few(unknown)} among these histograms",
+            f"these histograms have no {kind} {first_few(unknown)}",
             why="select keeps users and places of these histograms",
             fix=f"check the ids; there are {within.len()}, such as {first_few(within.head(3).to_list())}",
         )

@@ -67,7 +67,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
             raise InputError(
                 "the mapping is empty",
                 why="it would remove every place",
-                fix="check how the table was made; it needs at least one row",
+                fix="give a table with at least one row, and the columns place and to",
             )
         repeated = table["place"].filter(table["place"].is_duplicated()).unique().sort().to_list()
         if repeated:
@@ -275,7 +275,7 @@ class Box:
         is_on_earth = is_number and self.south >= -LARGEST_LATITUDE and self.north <= LARGEST_LATITUDE
         if not (is_rising and is_on_earth and self.west >= -LARGEST_LONGITUDE and self.east <= LARGEST_LONGITUDE):
             raise InputError(
-                f"no box reaches from {self.south!r} to {self.north!r} north and {self.west!r} to {self.east!r} east",
+                f"no box spans {self.south!r} to {self.north!r} north and {self.west!r} to {self.east!r} east",
                 why="latitudes rise from −90 to 90 and longitudes from −180 to 180",
                 fix=BOX_ORDER,
             )
@@ -384,7 +384,7 @@ class Grid:
             raise InputError(
                 f"{events.source} has no positions",
                 why="a grid turns latitude and longitude into places",
-                fix="name the columns when the events are read: lat=…, lon=…",
+                fix="name the columns: --lat lat --lon lon (lat=…, lon=… in Python)",
             )
         box, lat, lon = self.box, pl.col("lat"), pl.col("lon")
         is_inside = box.holds(lat, lon)
@@ -457,7 +457,7 @@ class Grid:
             raise InputError(
                 f"there is no square {place!r}",
                 why=f"the squares of this grid are 0 to {self.n_rows * self.n_columns - 1}",
-                fix="use a place that this grid has given out",
+                fix="use a place of this grid",
             )
         row, column = divmod(place, self.n_columns)
         lat = self.box.south + (row + 0.5) * self._side / _scale(0)

@@ -69,8 +69,8 @@ def truth_table(truth: Truth) -> pl.DataFrame:
     """
     if isinstance(truth, str):
         raise InputError(
-            f"'{truth}' is not a truth",
-            why="the truth says which released user is which known user",
+            f"truth='{truth}' does not hold true pairs",
+            why="true pairs say which released user is which known user",
             fix=f"give '{SAME_ID}', spelled like this, or a mapping or table from released to known ids",
         )
     table = id_pairs(truth, ("released", "known"), source="the truth")

@@ -175,7 +175,7 @@ def test_a_few_users_are_enough_to_begin_with(n_users: int, n_places: int, seed:
 def test_one_day_is_no_two_periods() -> None:
     with pytest.raises(hp.InputError, match="covers one day only, 2012-04-11") as error:
         hp.audit(events_on({"Jill": [0], "Mike": [0]}))
-    assert "two tables of histograms" in error.value.fix
+    assert "two tables of counts" in error.value.fix
 
 
 def test_a_period_that_is_given_is_kept() -> None:

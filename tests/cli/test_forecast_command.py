@@ -103,5 +103,5 @@ def test_too_few_people_are_called_so_in_words_of_the_command_line(
         side.to_table().write_csv(file)
     assert run(monkeypatch, "forecast", *files, "--population", 100) == 2
     said = capsys.readouterr().err
-    assert "too few people to forecast from: 6" in said
+    assert "6 people are too few" in said
     assert "hp." not in said

@@ -153,7 +153,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no protection was given"),
+        ([], "no protection is given"),
         (["--k", "61"], "k = 61 with 60 users"),
         (["--k", "0"], "k 0 is not a whole number"),
         (["--epsilon", "0", "--unit", "event"], "epsilon 0.0 is not a number above 0"),
@@ -166,7 +166,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--mean-k", "4", "--round-to", "2"], "--mean-k without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms does not go with"),
-        (["--keep-ids"], "no protection was given"),
+        (["--keep-ids"], "no protection is given"),
         (["--k", "3", "--keep-ids", "--pseudonyms", "key.csv", "--out", "safer.csv"], "--pseudonyms does not go with"),
         (["--merge-rare", "0"], "n 0 is not a whole number"),
         (["--coarsen", "nowhere.csv"], "cannot read nowhere.csv"),
@@ -216,7 +216,7 @@ def test_no_file_is_overwritten_without_force_and_none_is_used_twice(
     assert out.read_text() != before
     for same in ([*words, "--pseudonyms", str(out)], ["protect", habits, "--k", "5", "--out", habits]):
         assert run(monkeypatch, *same, "--force") == 2
-        assert "is used twice" in capsys.readouterr().err
+        assert "two outputs have the name" in capsys.readouterr().err
 
 
 def test_a_release_without_promises_or_without_its_sidecar_cannot_be_checked(

@@ -103,7 +103,7 @@ def test_the_table_that_is_attacked_teaches_nobody(shell: Shell, weeks: list[str
         own = ["--train", weeks[2], weeks[1]] + ([] if command[0] == "audit" else ["--weight", "auto"])
         found = shell(command[0], weeks[2], weeks[3], *command[1:], *own)
         assert found.exit_code == 2
-        assert "is the released table itself" in found.stderr.replace("\n", " ")
+        assert "names the released table itself" in found.stderr.replace("\n", " ")
 
 
 @pytest.mark.slow

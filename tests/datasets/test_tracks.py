@@ -280,7 +280,7 @@ def test_an_audit_of_a_folder_and_of_its_advice_reads_the_same_stays(
     "text", ["200m", "200,15", "15min,200m", "0m,15min", "200m,0s", "-1m,1s", "nan m,1s", "", "9" * 40]
 )
 def test_what_is_no_stay_is_refused(text: str) -> None:
-    with pytest.raises(hp.InputError, match="is no stay"):
+    with pytest.raises(hp.InputError, match="cannot be read as a stay"):
         to_stay_rule(text)
 
 

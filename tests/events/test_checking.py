@@ -170,7 +170,7 @@ def test_places_are_split_by_local_hour_and_day() -> None:
 
 @pytest.mark.parametrize("hours", [0, 5, 25, 1.5])
 def test_blocks_of_hours_fill_the_day(hours: int) -> None:
-    with pytest.raises(hp.InputError, match="cannot be cut into blocks"):
+    with pytest.raises(hp.InputError, match="cannot be divided into blocks"):
         hp.by_hours(events(a=[0]), hours)
 
 

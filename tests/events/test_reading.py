@@ -119,11 +119,11 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"lat": "user"}, "either a place or a position"),
-        ({"time_zone": "Mars/Base"}, "no time zone 'Mars/Base'"),
+        ({"lat": "user"}, "both a place and a position"),
+        ({"time_zone": "Mars/Base"}, "time zone 'Mars/Base' is unknown"),
         ({"on_bad_rows": "ignore"}, "no on_bad_rows 'ignore'"),
         ({"time": "place"}, "cannot be read"),
-        ({"time_format": "%Y %Hh"}, "no time format '%Y %Hh'"),
+        ({"time_format": "%Y %Hh"}, "time format '%Y %Hh' cannot be read"),
     ],
 )
 def test_wrong_options_are_refused(tmp_path: Path, options: dict[str, str], fault: str) -> None:
@@ -135,7 +135,7 @@ def test_wrong_options_are_refused(tmp_path: Path, options: dict[str, str], faul
     ("name", "content", "fault"),
     [
         ("none.csv", None, "there is no such file"),
-        ("calls.doc", b"x", "ending '.doc' is not known"),
+        ("calls.doc", b"x", "not know the ending '.doc'"),
         ("broken.parquet", b"PAR1 no", "cannot read"),
         ("empty.csv", b"", "is empty"),
     ],
@@ -213,7 +213,7 @@ def test_names_of_columns_are_distinct(tmp_path: Path) -> None:
     path.write_text("user,time,place,user\na,2012-04-09,x,b\n")
     with pytest.raises(hp.InputError, match="several columns 'user'"):
         hp.read_events(path)
-    with pytest.raises(hp.InputError, match="not different names"):
+    with pytest.raises(hp.InputError, match="cannot name the columns"):
         hp.read_events(path, columns=["user", "time", "place", "user"])
 
 
@@ -265,8 +265,8 @@ def test_parquet_files_may_have_more_columns_than_the_first(tmp_path: Path) -> N
 def test_where_data_comes_from_is_kept_with_a_parquet_file(tmp_path: Path) -> None:
     for name in ("twin.parquet", "twin.csv"):
         write_table(FRAME, tmp_path / name, label="made up")
-    assert hp.read_events(tmp_path / "twin.parquet").source.endswith("twin.parquet (made up)")
-    assert hp.read_events(tmp_path / "twin.csv").source.endswith("twin.csv")
+    assert hp.read_events(tmp_path / "twin.parquet").origin.endswith("twin.parquet (made up)")
+    assert hp.read_events(tmp_path / "twin.csv").origin.endswith("twin.csv")
 
 
 @pytest.mark.parametrize("column", ["user", "time", "place", "s"])

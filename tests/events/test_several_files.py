@@ -78,5 +78,5 @@ def test_a_wrong_unit_of_time_is_told_and_not_a_crash() -> None:
 @pytest.mark.parametrize("time_format", ["YYYY-MM-DD", "date"])
 def test_a_format_says_what_stands_where(time_format: str) -> None:
     table = {"user": ["a"], "time": ["2012-04-09"], "place": ["x"]}
-    with pytest.raises(hp.InputError, match="no time format"):
+    with pytest.raises(hp.InputError, match="time format"):
         hp.events_from_frame(table, time_format=time_format)

@@ -82,7 +82,7 @@ def test_times_may_be_categories() -> None:
 
 @pytest.mark.parametrize("zone", ["localtime", "Factory", "posix/Europe/Zurich", "", 7, None])
 def test_a_zone_is_one_of_the_known_names(zone: Any) -> None:
-    with pytest.raises(hp.InputError, match="no time zone"):
+    with pytest.raises(hp.InputError, match="time zone"):
         moment("2012-04-09", time_zone=zone)
 
 
@@ -93,8 +93,8 @@ def test_a_zone_is_one_of_the_known_names(zone: Any) -> None:
         (["2012-04-09 10:00:00", "2012-04-10T10:00:00"], "written in several formats"),
         (["tomorrow"], "cannot be read"),
         (["09-04-12 10:00"], "can be read in two ways"),
-        (["1333965600"], "time_format='seconds'"),
-        ([1, 2], "holds numbers, and it is not said of what"),
+        (["1333965600"], "--time-format seconds"),
+        ([1, 2], "holds numbers without a unit"),
         ([[1], [2]], "which are not times"),
     ],
 )

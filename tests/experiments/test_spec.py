@@ -242,7 +242,7 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
         ('file = "calls.parquet"', "", "does not say where the events are"),
         ('file = "calls.parquet"', 'file = "gone.parquet"', "there is no such file"),
         ('weeks = "2012-04-09"', 'weeks = "2012-04-09"\nhalves = true', "weeks and halves"),
-        ('weeks = "2012-04-09"', 'weeks = "April"', "'April' is not a date"),
+        ('weeks = "2012-04-09"', 'weeks = "April"', "'April' cannot be read as a day"),
         ('weeks = "2012-04-09"', "ranges = [1]", "ranges = [1]"),
         ('weeks = "2012-04-09"', 'week = "2012-04-09"', "did you mean 'weeks'"),
         ("n_users = [", "n_user = [", "there is no quantity to vary 'n_user'"),

@@ -120,7 +120,7 @@ def test_a_store_is_only_read_and_a_query_that_fails_says_so(
         query_file(path, sql)
     except hp.InputError as error:
         is_query = sql.startswith("select")
-        assert ("cannot read" if is_query else "is no query") in error.what  # noqa: PT017 - an empty query is that for the only table
+        assert ("cannot read" if is_query else "is not a query") in error.what  # noqa: PT017 - an empty query is that for the only table
     else:
         assert sql == ""
     assert path.read_bytes() == before
@@ -128,7 +128,7 @@ def test_a_store_is_only_read_and_a_query_that_fails_says_so(
 
 
 def test_several_statements_are_no_query(tmp_path: Path) -> None:
-    with pytest.raises(hp.InputError, match="is no query"):
+    with pytest.raises(hp.InputError, match="is not a query"):
         query_file(with_duckdb(tmp_path / "calls.duckdb", "calls"), "select 1; set threads=1")
     with pytest.raises(hp.InputError, match="one statement at a time"):
         query_file(with_sqlite(tmp_path / "calls.sqlite", "calls"), "select 1; delete from calls")
@@ -215,9 +215,9 @@ def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkey
     assert sorted(hp.read_events(address, sql=QUERY).usable.collect().rows()) == sorted(EXPECTED)
     result = run("inspect", address, "--sql", QUERY)
     assert result.exit_code == 0, result.stderr
-    with pytest.raises(hp.InputError, match="which table"):
+    with pytest.raises(hp.InputError, match="without a query"):
         hp.read_events(address)
-    with pytest.raises(hp.InputError, match="is no query"):
+    with pytest.raises(hp.InputError, match="is not a query"):
         hp.read_events(address, sql="delete from calls")
 
 

@@ -302,7 +302,7 @@ def test_inspect_says_how_a_file_was_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["zlib", "hex", "rot13", "no-such", "", "\x00"])
 def test_what_is_no_encoding_of_text_is_refused(encoding: str) -> None:
-    with pytest.raises(hp.InputError, match="there is no encoding"):
+    with pytest.raises(hp.InputError, match="is unknown"):
         Format(encoding=encoding)
 
 

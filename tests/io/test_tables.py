@@ -66,7 +66,7 @@ def test_a_result_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("t.csv", None, "no such file"),
-        ("t.doc", "", "'.doc' is not known"),
+        ("t.doc", "", "not know the ending '.doc'"),
         ("t", "", "use one of .csv, .tsv, .parquet"),
         ("t.parquet", "not parquet", "cannot read"),
         ("t.csv", "", "cannot read"),

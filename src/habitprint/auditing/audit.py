@@ -625,7 +625,9 @@ def _learn(
 
 def _name_of(source: object) -> str:
     # No report tells in which folder somebody keeps their files.
-    if isinstance(source, (Events, Accounted)):
+    if isinstance(source, Events):
+        return Path(source.origin).name
+    if isinstance(source, Accounted):
         return Path(source.source).name
     if isinstance(source, (tuple, list)):
         return "two sets of histograms"

@@ -56,8 +56,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     population: Annotated[
         int | None,
         flag(
-            "Number of people for which the risk is forecast; default: ten times the people tested, or everybody "
-            "where a sample is tested.",
+            "Number of people for whom the risk is forecast; default: ten times the people tested, or all "
+            "people if a sample is tested.",
             ATTACKER,
             metavar="N",
             least=1,
@@ -73,41 +73,48 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     decide: Annotated[
         Decide,
         flag(
-            "Figure of a protected table that must be within the target: its guarantee, or the risk that the strongest "
-            "attack was measured to reach.",
+            "Risk of a protected table that must meet the target: guaranteed (bound against every attack), or measured "
+            "(strongest attack that was run).",
             PROTECTIONS,
         ),
     ] = "guaranteed"
     keep: Annotated[
         UtilityMetric,
         flag(
-            "Utility metric by which protections are compared: totals of places, ranking of places, patterns of each "
-            "person, predictive value, or number of people kept.",
+            "Utility that the protection should keep: totals of places, ranking of places, patterns of each person, "
+            "prediction (predictive value), or number of people.",
             MAIN,
         ),
     ] = "patterns"
     confident_target: Annotated[
         float | None,
         rate(
-            "Highest precision allowed for the attacker's most confident claims (the top 5%, at least 50 claims).",
+            "Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).",
             PROTECTIONS,
         ),
     ] = None
     person_target: Annotated[
         float | None,
         rate(
-            "Highest probability allowed of pointing at the row of any one person. With --decide measured, it applies "
-            "to the top 10% most confident claims, at least 50. It does not cover rows reconstructed.",
+            "Largest probability, for any single person, that an attacker points at their row. With --decide measured: "
+            "precision of the top 10% most confident claims, at least 50. Rows reconstructed are not covered.",
             PROTECTIONS,
         ),
     ] = None
     counts: Annotated[
         bool,
-        flag("Allow protections that publish counts, and so totals. Without it, shares are published.", PROTECTIONS),
+        flag(
+            "Also try protections that publish counts. By default, only shares are published, because totals identify.",
+            PROTECTIONS,
+        ),
     ] = False
     noise: Annotated[
         bool,
-        flag("Also try noise, if OpenDP is installed. Noise has no seed.", PROTECTIONS, names=("--noise/--no-noise",)),
+        flag(
+            "Also try noise (differential privacy), if OpenDP is installed. Results vary, because noise has no seed.",
+            PROTECTIONS,
+            names=("--noise/--no-noise",),
+        ),
     ] = True
     name: Annotated[
         str | None, flag("Name of the data in the report and the record; default: the name of its file.", OUTPUT)
@@ -115,7 +122,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     fail_above: Annotated[
         float | None,
         rate(
-            "Exit with code 1 if the risk of the table is above this rate. The risk is the upper end of the 95% "
+            "Largest risk for exit code 0; above it, the exit code is 1. The risk is the upper end of the 95% "
             "interval, or the guarantee of a protected table.",
             MAIN,
         ),
@@ -123,7 +130,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     accept: Annotated[
         tuple[Code, ...],
         flag(
-            "Code of a finding that would stop the audit. The audit goes on and records it. May be repeated.",
+            "Code of a finding that stops the audit, such as future-dates. The audit continues and records the code. "
+            "May be repeated.",
             OUTPUT,
             metavar="CODE",
         ),

@@ -133,7 +133,7 @@ def check_events(events: Events | DayTable, *, progress: Progress = silent) -> E
         *_check_swapped(events, ids, n_used),
     ]
     return EventsCheck(
-        source=events.source,
+        source=events.origin,
         time_zone=events.time_zone,
         n_rows=n_rows,
         n_used=n_used,

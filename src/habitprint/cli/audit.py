@@ -32,7 +32,7 @@ from habitprint.cli.screen import GATE_FAILED, ProgressBar, Screen, print_json_t
 from habitprint.cli.tables import TableOptions, refuse_to_train_on
 from habitprint.counts import Duplicates
 from habitprint.datasets.tracks import is_tracks
-from habitprint.errors import InputError
+from habitprint.errors import InputError, first_few
 from habitprint.events import ReadAs
 from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
 from habitprint.formatting import at_most, headed, percent
@@ -71,11 +71,12 @@ class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
     """The backend of an audit; on Spark, the size of the sample and the precision of the attack on all people."""
 
     sample: Annotated[
-        int, flag("With Spark: the most people who are audited on this machine.", CLUSTER, least=2, metavar="N")
+        int,
+        flag("Largest number of people who are audited on this machine, with Spark.", CLUSTER, least=2, metavar="N"),
     ] = MOST_SAMPLED
     epsilon: Annotated[
         float | None,
-        flag("With Spark: the share of the gain that may be missing in the attack on all, such as 0.01.", CLUSTER),
+        flag("Share of the gain that the attack on all people may miss, with Spark, such as 0.01.", CLUSTER),
     ] = None
 
 
@@ -84,19 +85,19 @@ class AuditFiles(TableOptions, frozen=True, kw_only=True):
 
     out: Annotated[Path, flag("Folder for the report. It must be new or empty.", MAIN)]
     duplicates: Annotated[
-        Duplicates, flag("Several rows for one user and place: stop with an error, or add them up.")
+        Duplicates, flag("Treatment of several rows for one user and place: stop with an error, or add them up.")
     ] = "error"
     original: Annotated[
         Path | None,
         flag(
-            "Table before any protection, if RELEASED is protected. Without it, reconstructed rows cannot be measured."
+            "Table of counts before protection, if RELEASED is protected. It is needed to measure rows reconstructed."
         ),
     ] = None
     train: Annotated[
         tuple[Path, Path] | None,
         flag(
-            "Two earlier tables of people whom the attacker knows, with the same ids, for training. With events, "
-            "the attacker trains on two halves of their own data.",
+            "Two earlier tables of counts with the same user ids, on which the attacker trains. With events, training "
+            "uses two halves of the attacker's data.",
             ATTACKER,
             metavar="A B",
         ),
@@ -104,13 +105,13 @@ class AuditFiles(TableOptions, frozen=True, kw_only=True):
     other: OtherReleases = ()
     coarsen: Annotated[
         tuple[Path, ...],
-        flag("Table with the columns place, to: coarser places to try. May be repeated.", PROTECTIONS),
+        flag("File with the columns place and to: coarser places to try. May be repeated.", PROTECTIONS),
     ] = ()
     positions: Annotated[
-        Path | None, flag("Table with the columns place, lat, lon, for a map in the report.", OUTPUT)
+        Path | None, flag("File with the columns place, lat and lon. The report then shows a map.", OUTPUT)
     ] = None
-    force: Annotated[bool, flag("Replace the files of an earlier audit in that folder.", MAIN)] = False
-    verbose: Annotated[bool, flag("Print more: scope, attacks, training and notes.", MAIN)] = False
+    force: Annotated[bool, flag("Replace the files of an earlier audit in the folder of --out.", MAIN)] = False
+    verbose: Annotated[bool, flag("Also print scope, attacks, training and notes.", MAIN)] = False
     as_json: JsonOption = False
 
 
@@ -143,11 +144,11 @@ def audit(
     The attacker knows the same people's habits from another period and tries to match them to the published rows.
     habitprint runs these attacks, tries protections, and recommends the one that loses least utility.
 
-    Without options about periods, the file is divided at the day that halves its rows. You publish the first part;
-    the attacker knows the second.
+    Without options about periods, habitprint divides the file at the day that halves its rows. You publish the first
+    part; the attacker knows the second.
 
-    The folder holds a report (report.html, report.json), a record to sign (record.html, record.md), both without
-    names, and a list of people at risk (users.parquet). Keep all of it internal.
+    The folder of --out holds a report (report.html, report.json) and a record to sign (record.html, record.md). Both
+    name no person. users.parquet lists people at risk. Keep all files internal.
     """
     _refuse_other_options(files, spec, beside)
     is_events, is_spark = len(files) == 1, where.is_spark
@@ -224,16 +225,16 @@ def _refuse_other_options(files: Sequence[str], spec: hp.EventSpec, beside: Audi
     """Raise `InputError` if there are too many files, or options that say nothing about what is audited."""
     if len(files) > 2:  # noqa: PLR2004
         raise InputError(
-            f"{len(files)} files",
-            why="one table of events is audited, or two tables of histograms: released, known",
+            f"habitprint audit got {len(files)} files: {first_few(files)}",
+            why="an audit reads one source of events, or two tables of counts: released, known",
             fix="for events in many files, give one pattern in quotes: 'calls/*.csv'",
         )
     if len(files) == 1:
-        why = "a user has the same id in both periods, and all their rows are counted"
+        why = "the option describes two tables of counts, but one source of events was given"
         refuse(given(beside), OF_TABLES, "events", why=why)
     else:
         options = [option for option in given(spec) if option.name not in OF_BOTH | {"--count"}]
-        refuse(options, None, "two tables of histograms", why="they are counts already, of two periods")
+        refuse(options, None, "two tables of counts", why="each table holds the counts of one period already")
 
 
 def _refuse_on_spark(
@@ -437,7 +438,7 @@ def _shown(
         BLANK,
         *([Text(whole)] if commands and is_remote else []),
         *commands,
-        Command("Written to", f"{files[0].parent}: {names}. {USERS} names people: internal use only."),
+        Command("Written to", f"{files[0].parent}/ ({names}). {USERS} names people: internal use only."),
         *([Text(f"Gate: {gate}")] if gate else []),
     ]
 
@@ -484,7 +485,7 @@ def compare(
         ),
     ],
     *,
-    out: Annotated[Path | None, flag("Write a page to this .html file.", OUTPUT, metavar="PAGE")] = None,
+    out: Annotated[Path | None, flag("File for a page, .html.", OUTPUT, metavar="PAGE")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:

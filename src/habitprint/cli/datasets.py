@@ -44,12 +44,13 @@ def list_datasets(as_json: JsonOption = False) -> None:
 
 def make(
     twin: Annotated[Literal["cdr", "web"], typer.Argument(help="cdr: call records. web: web histories.")],
-    out: Annotated[Path, flag("Where the events go: .parquet or .csv.", OUTPUT)],
-    users: Annotated[int | None, flag("How many people; default: as many as the paper.", least=1)] = None,
+    out: Annotated[Path, flag("File for the events, .parquet or .csv.", OUTPUT)],
+    users: Annotated[int | None, flag("Number of people; default: as many as in the paper.", least=1)] = None,
     antennas: Annotated[
-        Path | None, flag("Where the positions and sub-prefectures of the antennas go (cdr).", OUTPUT)
+        Path | None,
+        flag("File for the positions and sub-prefectures of the antennas, .parquet or .csv; only with cdr.", OUTPUT),
     ] = None,
-    seed: Annotated[int, flag("Another seed makes other people.", least=0)] = 0,
+    seed: Annotated[int, flag("Seed of every random choice.", least=0)] = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,9 +61,17 @@ def make(
     habitprint datasets make cdr --users 5000 --out calls.parquet
     """
     if antennas is not None and twin == "web":
-        raise InputError("--antennas with web", why="web histories have none", fix="leave it away, or make cdr")
+        raise InputError(
+            f"--antennas {antennas} does not go with web",
+            why="web histories have no antennas",
+            fix="remove --antennas, or make call records: habitprint datasets make cdr",
+        )
     if antennas is not None and real_path(antennas) == real_path(out):
-        raise InputError("--out and --antennas name the same file", why="they are two tables", fix="choose two names")
+        raise InputError(
+            f"--out and --antennas name the same file, {out}",
+            why="the second table would replace the first",
+            fix="choose two names: --out calls.parquet --antennas antennas.csv",
+        )
     for path in filter(None, (out, antennas)):
         check_writable(path, overwrite=force)
     with ProgressBar() as progress:
@@ -82,7 +91,7 @@ def make(
 
 
 def demo(
-    users: Annotated[int, flag("Number of made-up customers.", INPUT, least=10)] = 1000,
+    users: Annotated[int, flag("Number of synthetic customers.", INPUT, least=10)] = 1000,
     seed: Annotated[int, flag("Seed of every random choice.", INPUT, least=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:

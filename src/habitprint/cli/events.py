@@ -51,12 +51,24 @@ OF_TABLES = {f"--{name}" for name in (*Format.__struct_fields__, "place", "lat",
 OF_PROPERTIES = {".gpx": {"--user", "--time"}, ".geojson": set[str](), ".plt": {"--user", "--time", "--time-format"}}
 # Of options with a syntax of their own: what is wrong, why, and how to write them.
 SYNTAX = {
-    "--stays": ("is no stay", "it has a width in m or km, and a time in s, min or h", "write --stays 200m,15min"),
-    "--box": ("is not a box", "a box has four edges, in degrees", "write --box SOUTH,WEST,NORTH,EAST"),
-    "--ranges": ("are not two ranges of days", "one is released, one known", "write --ranges FIRST..LAST,FIRST..LAST"),
-    "--days": ("are no days of the week", "it has a first and a last day", "write --days monday..wednesday"),
-    "--count": ("cannot be counted", "visits are counted, or seconds", "write --count visits or --count seconds"),
-    "": ("is not a range of days", "it has a first and a last day", "write it as 2012-04-09..2012-04-15"),
+    "--stays": (
+        "cannot be read as a stay",
+        "a stay has a width in m or km, and a duration in s, min or h",
+        "write --stays 200m,15min",
+    ),
+    "--box": ("cannot be read as a box", "a box has four edges, in degrees", "write --box 39.75,116.15,40.10,116.60"),
+    "--ranges": (
+        "cannot be read as two ranges of days",
+        "you publish the first range, and the attacker knows the second",
+        "write --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22",
+    ),
+    "--days": (
+        "cannot be read as days of the week",
+        "a range has a first and a last day",
+        "write --days monday..wednesday",
+    ),
+    "--count": ("is not a quantity", "habitprint counts visits or seconds", "write --count visits or --count seconds"),
+    "": ("cannot be read as a range of days", "a range has a first and a last day", "write 2012-04-09..2012-04-15"),
 }
 
 EventFiles = Annotated[
@@ -120,7 +132,11 @@ def open_events(files: str, spec: hp.EventSpec) -> Placed:
     [('7', 'dorm 00-12h')]
     """
     if spec.box is not None and spec.side is None:
-        raise InputError("--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)")
+        raise InputError(
+            f"--box {spec.box} is given without --side",
+            why="a grid needs the side of its squares in metres",
+            fix="add --side 1000",
+        )
     events = open_files(files, spec, spec.stays).read_once()
     events.refuse_unusable()
     refuse_absent_ids(events, spec.without_user, spec.without_place)
@@ -152,7 +168,7 @@ def by_row(spec: hp.EventSpec) -> Callable[[hp.Events], hp.Events]:
     if (spec.side is None) != (spec.box is None):
         named, missing = ("--side", "--box") if spec.box is None else ("--box", "--side")
         raise InputError(
-            f"{named} without {missing}",
+            f"{named} is given without {missing}",
             why="a grid has squares of one size within a box, and executors do not see all positions",
             fix="give both: --side 1000 --box SOUTH,WEST,NORTH,EAST",
         )
@@ -214,7 +230,9 @@ def box_around(events: hp.Events) -> hp.Box:
     """
     if "lat" not in events.columns:
         raise InputError(
-            "--side needs positions", why="a grid turns them into places", fix="name their columns: --lat … --lon …"
+            "--side is given, but the events have no positions",
+            why="a grid turns latitude and longitude into places",
+            fix="name both columns, such as --lat lat --lon lon; or remove --side",
         )
     hundredths = (pl.col("lat", "lon") * 100).floor()
     ends = events.usable.select(hundredths.min().name.prefix("least_"), hundredths.max().name.prefix("most_"))
@@ -310,11 +328,18 @@ def named_period(spec: hp.EventSpec) -> Period | None:
     AllOtherTime(released=('2012-04-09', '2012-04-15'), known=None)
     """
     has_spans = spec.release_span is not None or spec.known_span is not None
-    if sum([has_spans, spec.weeks is not None, spec.ranges is not None, spec.halves]) > 1:
+    options = {
+        "--release-span or --known-span": has_spans,
+        "--weeks": spec.weeks is not None,
+        "--ranges": spec.ranges is not None,
+        "--halves": spec.halves,
+    }
+    asked = [name for name, is_given in options.items() if is_given]
+    if len(asked) > 1:
         raise InputError(
-            "several of --weeks, --ranges, --halves and spans",
-            why="events are split in one way",
-            fix="keep one of them",
+            f"{' and '.join(asked)} are given together",
+            why="each of them says which days you publish, so the periods would be ambiguous",
+            fix=f"keep one of them, such as {asked[0]}",
         )
     if spec.weeks is not None:
         return hp.ConsecutiveWeeks(spec.weeks)
@@ -406,17 +431,20 @@ def split(
     released_out: Annotated[
         str,
         flag(
-            "Where released histograms go: .csv or .parquet; with Spark, a folder.",
+            "File for the counts that you publish, .csv or .parquet; with Spark, a folder.",
             OUTPUT,
             names=("--released",),
             metavar="PATH",
         ),
     ],
-    known_out: Annotated[str, flag("Where known histograms go.", OUTPUT, names=("--known",), metavar="PATH")],
+    known_out: Annotated[
+        str, flag("File for the counts that the attacker knows.", OUTPUT, names=("--known",), metavar="PATH")
+    ],
     users: Annotated[
         str,
         flag(
-            "Who is in both parts, or all who are in either; or a table with a column user: exactly these.",
+            "Users that are counted: both (active in both periods), all (active in either), or a table with a "
+            "column user.",
             INPUT,
             metavar="both|all|TABLE",
         ),
@@ -441,7 +469,11 @@ def split(
     """
     outs = (released_out, known_out)
     if real_path(Path(released_out)) == real_path(Path(known_out)):
-        raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
+        raise InputError(
+            f"--released and --known name the same file, {released_out}",
+            why="the second table would replace the first",
+            fix="choose two names: --released week1.parquet --known week2.parquet",
+        )
     options: dict[str, Any] = {"users": _to_users(users), "active": spec.active, "count": counted_as(spec)}
     period = period_or(spec, hp.BusiestWeeks(spec.first_day))
     if where.is_spark:

@@ -14,7 +14,7 @@ from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
 from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOption, check_outputs, given, refuse
 from habitprint.cli.screen import Note, ProgressBar, tell, written
 from habitprint.cli.tables import AttackOptions
-from habitprint.errors import InputError
+from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, INPUT, flag
 from habitprint.forecasting import MOST_PEOPLE
 from habitprint.formatting import at_most, percent
@@ -32,7 +32,10 @@ class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
 
     method: Annotated[
         Literal["joint", "one-by-one"],
-        flag("Joint matching of all people, or the nearest match of each person alone.", ATTACKER),
+        flag(
+            "Attack that is forecast: joint matching of all people, or the nearest match of each person alone.",
+            ATTACKER,
+        ),
     ] = "joint"
     seed: SeedOption = 0
     target: Annotated[
@@ -93,7 +96,7 @@ def forecast(
         sizes = [] if isinstance(measured, hp.Impostors) else measured
         if measured is sizes and len(sizes) < 2:  # noqa: PLR2004
             raise InputError(
-                f"too few people to forecast from: {sum(size.n_users for size in sizes):,}",
+                f"{sum(size.n_users for size in sizes):,} people are too few for a forecast",
                 why=f"the forecast compares all people with halves of at least {FEWEST_USERS}",
                 fix=f"test at least {2 * FEWEST_USERS} people, better hundreds",
             )
@@ -137,7 +140,7 @@ def _measure(
     """Attack groups of people of several sizes, or count the impostors of each person; with the choice of weight."""
     if len(files) != 2:  # noqa: PLR2004
         raise InputError(
-            f"{len(files)} files",
+            f"habitprint forecast got {len(files)} files: {first_few(map(str, files))}",
             why="a forecast needs two tables of counts, released and known, or one audit",
             fix="habitprint forecast RELEASED KNOWN --population N",
         )

@@ -274,7 +274,9 @@ def path(
     spec: TableSpec,
     tables: AttackOptions,
     solver: SolverOptions,
-    out: Annotated[Path | None, flag("File for size, weight, gain and price: .csv or .parquet.", OUTPUT)] = None,
+    out: Annotated[
+        Path | None, flag("File for a table of size, weight, gain and price, .csv or .parquet.", OUTPUT)
+    ] = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -395,7 +397,7 @@ def train(
     spec: TableSpec,
     tables: TableOptions,
     seed: SeedOption = 0,
-    out: Annotated[Path | None, flag("File for the best weight: .json.", OUTPUT)] = None,
+    out: Annotated[Path | None, flag("File for the best weight, .json.", OUTPUT)] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:

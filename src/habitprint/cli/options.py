@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from habitprint.backends.spark import Spark
 
 ForceOption = Annotated[bool, flag("Overwrite existing files.", OUTPUT)]
-JsonOption = Annotated[bool, flag("Print one JSON object.", OUTPUT, names=("--json",))]
+JsonOption = Annotated[bool, flag("Print the results as one JSON object.", OUTPUT, names=("--json",))]
 SeedOption = Annotated[int, flag("Seed of every random choice.", ATTACKER, least=0)]
 OtherReleases = Annotated[
     tuple[Path, ...],
     flag(
-        "Another release of the same people that the attacker also has. May be repeated.", ATTACKER, metavar="RELEASE"
+        "File of another release of the same people, which the attacker also has. May be repeated.",
+        ATTACKER,
+        metavar="RELEASE",
     ),
 ]
 PlotOption = Annotated[Path | None, flag("File for a chart: .svg, .png, .html, or .json for Vega-Lite.", OUTPUT)]
@@ -208,19 +210,19 @@ class BackendOptions(Record, frozen=True, kw_only=True):
 
     backend: Annotated[
         Literal["here", "spark"],
-        flag("Where the work is done: on this machine, or on Spark. Its tables are folders.", CLUSTER),
+        flag("Place where habitprint computes: here (this machine) or spark, which reads and writes folders.", CLUSTER),
     ] = "here"
     master: Annotated[
         str | None,
         flag(
-            "Where Spark runs, such as 'local[*]', spark://host:7077 or yarn; default: as Spark is configured.",
+            "Address of Spark, such as 'local[*]', spark://host:7077 or yarn; default: Spark's own configuration.",
             CLUSTER,
             metavar="URL",
         ),
     ] = None
     conf: Annotated[
         tuple[str, ...],
-        flag("A setting of Spark, such as spark.executor.memory=4g; repeatable.", CLUSTER, metavar="KEY=VALUE"),
+        flag("Setting of Spark, such as spark.executor.memory=4g. May be repeated.", CLUSTER, metavar="KEY=VALUE"),
     ] = ()
 
     @property
@@ -250,7 +252,7 @@ class BackendOptions(Record, frozen=True, kw_only=True):
         for setting in self.conf:
             if "=" not in setting or not setting.startswith("spark."):
                 raise InputError(
-                    f"--conf '{setting.partition('=')[0]}' is no setting of Spark",
+                    f"--conf '{setting.partition('=')[0]}' is not a setting of Spark",
                     why="a setting has a name that begins with spark., and a value",
                     fix="write --conf spark.executor.memory=4g",
                 )

@@ -50,49 +50,83 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
     """Options for the protection of a table; `from_flags` knows the order in which they are applied."""
 
     k: Annotated[
-        int | None, flag("Least number of people in a group; each row becomes the mean of its group.", MAIN)
+        int | None,
+        flag("Smallest number of people in a group, such as 10. Each row becomes the mean of its group.", MAIN),
     ] = None
-    shares: Annotated[bool, flag("Release shares instead of counts, so that no total is stated.", MAIN)] = False
-    suppress_below: Annotated[float | None, flag("Smallest count that stays in the table.", PROTECTIONS)] = None
-    round_to: Annotated[float | None, flag("Number to whose multiples counts are rounded.", PROTECTIONS)] = None
+    shares: Annotated[bool, flag("Publish shares instead of counts, because totals can identify people.", MAIN)] = False
+    suppress_below: Annotated[
+        float | None, flag("Smallest count that is published, such as 3. Smaller counts are removed.", PROTECTIONS)
+    ] = None
+    round_to: Annotated[
+        float | None, flag("Number, such as 5: each count is rounded to a multiple of it.", PROTECTIONS)
+    ] = None
     merge_rare: Annotated[
-        int | None, flag("Number of most popular places that stay; all others become one place.", PROTECTIONS)
+        int | None,
+        flag("Number of places to keep, the most popular ones. All others are merged into one place.", PROTECTIONS),
     ] = None
     top_places: Annotated[
-        int | None, flag("Number of most popular places that stay; all others are left out.", PROTECTIONS)
+        int | None, flag("Number of places to keep, the most popular ones. All others are removed.", PROTECTIONS)
     ] = None
     coarsen: Annotated[
-        Path | None, flag("Table with the columns place, to: the coarser place of each place.", PROTECTIONS)
+        Path | None, flag("File with the columns place and to: the coarser place of each place.", PROTECTIONS)
     ] = None
     unknown_places: Annotated[
-        Unknown, flag("Places that the table of --coarsen lacks: stop with an error, or leave them out.", PROTECTIONS)
+        Unknown,
+        flag("Treatment of places that the --coarsen file lacks: stop with an error, or leave them out.", PROTECTIONS),
     ] = "refuse"
-    limit_contribution: Annotated[int | None, flag("Largest total of one user.", PROTECTIONS)] = None
-    mean_k: Annotated[float | None, flag("Least number of people in a group on average; at least k.", GROUPS)] = None
-    units: Annotated[int, flag("Whole units that each person contributes; fewer hide more.", GROUPS)] = UNITS
+    limit_contribution: Annotated[
+        int | None, flag("Largest total of counts of one user. Larger totals are reduced to it.", PROTECTIONS)
+    ] = None
+    mean_k: Annotated[float | None, flag("Smallest mean number of people in a group; at least k.", GROUPS)] = None
+    units: Annotated[
+        int, flag("Number of whole units into which each person's row is rounded. Fewer units hide more.", GROUPS)
+    ] = UNITS
     least_members: Annotated[
-        int, flag("Members of a group who visited a place before the group publishes it.", GROUPS)
+        int, flag("Smallest number of members who visited a place. Otherwise, the group does not publish it.", GROUPS)
     ] = 1
     exact_means: Annotated[
-        bool, flag("Publish the paper's exact means. They can be taken apart: not for publication.", GROUPS)
+        bool,
+        flag("Use exact means, as in the paper. Rows can be reconstructed from them, so do not publish them.", GROUPS),
     ] = False
-    loss: Annotated[Loss, flag("Loss that the groups minimise.", GROUPS)] = "l1"
-    method: Annotated[Method, flag("Method that finds the groups.", GROUPS)] = "best"
+    loss: Annotated[
+        Loss,
+        flag(
+            "Distance between a row and its group mean that grouping minimises: l1 (absolute) or l2 (squared).", GROUPS
+        ),
+    ] = "l1"
+    method: Annotated[
+        Method,
+        flag("Algorithm that forms the groups. successive (the paper's choice) and mdav are for comparisons.", GROUPS),
+    ] = "best"
     epsilon: Annotated[
-        float | None, flag("Privacy loss ε of differential privacy; smaller is safer. Needs the extra dp.", NOISE)
+        float | None,
+        flag(
+            "Privacy loss ε of differential privacy, such as 1; smaller is safer. "
+            "Needs pip install 'habitprint\\[dp]'.",
+            NOISE,
+        ),
     ] = None
     unit: Annotated[
-        Unit, flag("Unit that the noise hides: one event, or one user (with --limit-contribution).", NOISE)
+        Unit, flag("Unit that the noise hides: one event, or one user (needs --limit-contribution).", NOISE)
     ] = "user"
-    delta: Annotated[float, flag("Probability δ that differential privacy fails.", NOISE)] = 0.0
+    delta: Annotated[float, flag("Probability δ that the privacy loss exceeds ε, such as 1e-6.", NOISE)] = 0.0
     key: Annotated[
         Path | None,
-        flag("File for the key to the fresh ids; default: OUT.key.csv.", IDS, names=("--pseudonyms",), metavar="KEY"),
+        flag(
+            "File for the key from fresh ids to your ids; default: OUT.key.csv.",
+            IDS,
+            names=("--pseudonyms",),
+            metavar="KEY",
+        ),
     ] = None
-    keep_ids: Annotated[bool, flag("Keep the user ids of the input. Then nothing is guaranteed.", IDS)] = False
+    keep_ids: Annotated[bool, flag("Keep the user ids of the input. The release then has no guarantee.", IDS)] = False
     earlier_key: Annotated[
         Path | None,
-        flag("Key to an input that is itself a release; default: the key beside it.", IDS, metavar="KEY"),
+        flag(
+            "File with the key to the input, if the input is itself a release; default: the key beside it.",
+            IDS,
+            metavar="KEY",
+        ),
     ] = None
 
     def mechanism(self, advice: hp.Advice | None, out: Path | None) -> hp.Mechanism:
@@ -116,9 +150,9 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
         recipe = from_flags({each.name: each.value for each in given(self)})
         if not recipe and self.key is None:
             raise InputError(
-                "no protection was given",
-                why="the release would be the original",
-                fix="give at least one, such as --k 10; habitprint protect --help lists them",
+                "no protection is given",
+                why="the release would equal the input",
+                fix="add --k 10 or --advice AUDIT; habitprint protect --help lists all protections",
             )
         return hp.chain(*recipe)
 
@@ -128,28 +162,32 @@ class ProtectFiles(Record, frozen=True, kw_only=True):
 
     advice: Annotated[
         Path | None,
-        flag("Folder of an audit: apply the protection that it recommends.", MAIN, metavar="AUDIT"),
+        flag("Folder of an audit, whose recommended protection is applied.", MAIN, metavar="AUDIT"),
     ] = None
     out: Annotated[
         Path | None,
         flag(
-            "File for the release, .csv or .parquet. OUT.json beside it is to be published; OUT.owner.json and "
-            "OUT.key.csv are yours alone.",
+            "File for the release, .csv or .parquet. Publish OUT.json with it. Keep OUT.owner.json and OUT.key.csv "
+            "secret.",
             MAIN,
         ),
     ] = None
     known: Annotated[
         Path | None,
         flag(
-            "Table of counts of the attacker, from another period: attack the release with it. With events, "
-            "default: the period that the attacker knew in the audit.",
+            "File with the attacker's counts, from another period. habitprint attacks the release with them. Default, "
+            "with events: the attacker's period in the audit.",
             ATTACKER,
             metavar="KNOWN",
         ),
     ] = None
     release: Annotated[
         str | None,
-        flag("Days of the events to be released; default: the days that were audited.", INPUT, metavar=SPAN),
+        flag(
+            "Days that you publish; default: the days that were audited. Needs --advice and events.",
+            INPUT,
+            metavar=SPAN,
+        ),
     ] = None
 
 
@@ -167,7 +205,7 @@ def protect(
     options: ProtectionOptions,
     table: TableSpec,
     force: ForceOption = False,
-    verbose: Annotated[bool, flag("Print findings, checks and all losses too.", OUTPUT)] = False,
+    verbose: Annotated[bool, flag("Also print findings, checks and all losses.", OUTPUT)] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Protect a table of counts before you publish it.
@@ -185,12 +223,12 @@ def protect(
     [bold]What it does[/bold]
 
     Protections are applied in this order: places (coarsen, merge-rare, top-places), limit-contribution, epsilon,
-    suppress-below, round-to, k, shares. A release can be protected further: the new one lists all steps.
+    suppress-below, round-to, k, shares. You can protect a release again: the new release lists all steps.
 
-    With the advice of an audit, give the same events: they are read and counted as in the audit.
+    With --advice, give the events that were audited. habitprint reads and counts them as in the audit.
 
-    Users get fresh random ids from a secure source, without a seed. The guarantees are checked on the file before it
-    gets its name, and again at any time by [bold]habitprint check[/bold].
+    Users get fresh random ids from a secure source, without a seed. habitprint checks the guarantees on the written
+    file. [bold]habitprint check[/bold] repeats this check at any time.
     """
     advice, out, known = None if beside.advice is None else hp.read_advice(beside.advice), beside.out, beside.known
     mechanism = options.mechanism(advice, out)
@@ -286,8 +324,8 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
         period = hp.DateRanges(days, theirs)
     elif advice.decide != "guaranteed":
         raise InputError(
-            f"--release: {span.words} overlaps what the attacker knows ({scope.known.words})",
-            why="what is advised was only measured, with an attacker who knows other days than are released",
+            f"--release {span.words} overlaps the days that the attacker knows ({scope.known.words})",
+            why="the advice rests on measured risk, with an attacker who does not know the released days",
             fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
     return _Days(period if spec.days is None else of_events.on_days(spec.days, period), span, is_apart)
@@ -312,7 +350,9 @@ def _refuse_used_twice(outputs: Sequence[Path | None], inputs: Sequence[Path | N
     for path in outputs:
         if path is not None and real_path(path) in taken:
             raise InputError(
-                f"{path} is used twice", why="one of the two files would be lost", fix="choose another name"
+                f"two outputs have the name {path}",
+                why="the second file would replace the first",
+                fix="give another name with --out or --pseudonyms",
             )
         taken |= set() if path is None else {real_path(path)}
 
@@ -402,12 +442,13 @@ def check(
     ],
     original: Annotated[
         Path | None,
-        flag("Table of counts before any protection. With --known, rows reconstructed are measured.", INPUT),
+        flag("File with the counts before protection. With --known, habitprint measures rows reconstructed.", INPUT),
     ] = None,
     truth: Annotated[
-        Path | None, flag("Key to the fresh ids; default: the key beside the release.", INPUT, metavar="KEY")
+        Path | None,
+        flag("File with the key to the fresh ids; default: the key beside the release.", INPUT, metavar="KEY"),
     ] = None,
-    known: Annotated[Path | None, flag("Table of counts of the attacker, from another period.", ATTACKER)] = None,
+    known: Annotated[Path | None, flag("File with the attacker's counts, from another period.", ATTACKER)] = None,
     other: OtherReleases = (),
     as_json: JsonOption = False,
 ) -> None:
@@ -435,7 +476,7 @@ def check(
     if not release.guarantees and is_as_written:
         raise InputError(
             f"{release_file} has no guarantee",
-            why=f"{on_disk.sidecar(release_file)} lists none, so there is nothing to check",
+            why=f"{on_disk.sidecar(release_file)} lists no guarantee that habitprint could check",
             fix="protect it first: habitprint protect TABLE --k 10 --out safer.parquet",
         )
     checks, strangers = hp.check_guarantees(release), on_disk.find_strangers(release_file)
@@ -477,14 +518,14 @@ def _measure(
     """Return the risks with rows reconstructed and places attributed; refuse where a table is missing for that."""
     if original is None or known is None:
         raise InputError(
-            f"{'--known' if original is None else '--original'} is given alone, or --other without both",
-            why="a reconstructed row is compared with the person's own, and named by the attacker's data",
+            f"{'--original' if original is None else '--known'} is missing",
+            why="rows reconstructed are compared with the original rows, and matched with the attacker's data",
             fix="give both: --original week1.csv --known week2.csv",
         )
     if key is None and release.has_fresh_ids:
         raise InputError(
             "the key to the release is missing",
-            why="its ids are fresh: only the key tells whose row is whose",
+            why="the release has fresh ids, and only the key maps them to the original ids",
             fix="give it: --truth safer.parquet.key.csv",
         )
     truth = SAME_ID if key is None else read_table(key)

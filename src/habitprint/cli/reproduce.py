@@ -22,13 +22,13 @@ ALL = "all"
 SPEC = ".toml"
 ENDINGS = (".csv", ".svg", ".png", ".md", ".json")  # of the files that are written
 SIZE = "Size"
-Column = Annotated[str | None, flag("A column of your events, instead of what the spec says.")]
+Column = Annotated[str | None, flag("Column of your events; replaces the column in the spec.")]
 
 
 class SpecOptions(Record, frozen=True, kw_only=True):
     """Options that replace what a spec says of your events."""
 
-    events: Annotated[str | None, flag("Your events, instead of the file that the spec names.")] = None
+    events: Annotated[str | None, flag("File of your events; replaces the file in the spec.")] = None
     user: Column = None
     time: Column = None
     place: Column = None
@@ -39,23 +39,23 @@ class SpecOptions(Record, frozen=True, kw_only=True):
 class PaperOptions(Record, frozen=True, kw_only=True):
     """Options that name the folders of the paper's data."""
 
-    d4d: Annotated[Path | None, flag("The folder of the calls in Ivory Coast; else a synthetic twin.")] = None
+    d4d: Annotated[Path | None, flag("Folder of the call records of Ivory Coast; default: a synthetic twin.")] = None
     web_history: Annotated[
-        Path | None, flag("The folder with visits*.csv and places.csv of the web histories; else a synthetic twin.")
+        Path | None, flag("Folder with visits*.csv and places.csv of the web histories; default: a synthetic twin.")
     ] = None
-    geolife: Annotated[Path | None, flag("The folder of GeoLife; without it, its parts are left out.")] = None
+    geolife: Annotated[Path | None, flag("Folder of GeoLife; default: habitprint skips the experiments on it.")] = None
 
 
 class SizeOptions(Record, frozen=True, kw_only=True):
     """Options that say how much is computed."""
 
-    quick: Annotated[bool, flag("Smaller sizes: a minute or two.", SIZE)] = False
-    seed: Annotated[int, flag("Draws users, makes twins, and decides among equals.", SIZE, least=0)] = 0
+    quick: Annotated[bool, flag("Use smaller sizes, which take a minute or two.", SIZE)] = False
+    seed: Annotated[int, flag("Seed of every random choice.", SIZE, least=0)] = 0
     repeats: Annotated[
-        int | None, flag("How often users are drawn, where they are drawn several times.", SIZE, least=1)
+        int | None, flag("Number of random draws of users in experiments that average over draws.", SIZE, least=1)
     ] = None
     max_memory: Annotated[
-        float, flag("What all matchings that run at the same time may use; default: 4GB.", SIZE, read=to_bytes)
+        float, flag("Memory that all concurrent matchings may use, such as 500MB; default: 4GB.", SIZE, read=to_bytes)
     ] = 4e9
 
 
@@ -67,8 +67,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
     ] = None,
-    out: Annotated[Path | None, flag("The folder for tables, figures and the index.", OUTPUT)] = None,
-    list_only: Annotated[bool, flag("List what can be made, and leave.", OUTPUT, names=("--list",))] = False,
+    out: Annotated[Path | None, flag("Folder for tables, figures and the index.", OUTPUT)] = None,
+    list_only: Annotated[bool, flag("List all tables and figures, and exit.", OUTPUT, names=("--list",))] = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -92,7 +92,7 @@ def reproduce(
         return
     if out is None:
         raise InputError(
-            "--out is missing", why="tables and figures go into a folder", fix="name one: --out paper (see also --list)"
+            "--out is missing", why="habitprint writes tables and figures into a folder", fix="add --out paper"
         )
     experiments, own = _choose(names or [ALL], spec, is_quick=size.quick)
     folders = Folders(cache=out, **msgspec.structs.asdict(paper))
@@ -131,11 +131,11 @@ def _choose(
             )
     if len(specs) > 1:
         raise InputError(
-            f"{len(specs)} specs", why="one run is about one set of events", fix="run them one after the other"
+            f"{len(specs)} specs are given", why="one run reads one set of events", fix="run one command per spec"
         )
     if not specs and given(spec):
         raise InputError(
-            "--events and its columns without a spec",
+            "--events or a column is given without a spec",
             why="the paper's experiments run on the paper's data or its twins",
             fix="write a spec (docs/reproduce.md) and name it: habitprint reproduce mine.toml --events …",
         )
@@ -149,7 +149,9 @@ def _choose(
     experiment, source = read_spec(specs[0], told)
     if experiment.name in NAMES:
         raise InputError(
-            f"{specs[0]}: name = {experiment.name!r}", why="the paper has one of that name", fix="choose another name"
+            f"{specs[0]}: the name {experiment.name!r} is taken",
+            why="an experiment of the paper has this name",
+            fix=f'write name = "my-{experiment.name}"',
         )
     return [*experiments, experiment], {"events": source}
 

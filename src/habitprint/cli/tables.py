@@ -108,13 +108,14 @@ class TableOptions(Record, frozen=True, kw_only=True):
     truth: Annotated[
         str | None,
         flag(
-            "True pairs, for counting who is re-identified: a table with the columns released, known; "
-            "or same-id, where a user has the same id in both tables.",
+            "File with the true pairs (columns released and known), or same-id if a user has the same id in both "
+            "tables. It is needed to count re-identified people.",
             metavar="FILE|same-id",
         ),
     ] = None
     as_is: Annotated[
-        bool, flag("Do not transform KNOWN, even if the .json file beside RELEASED says how to.", ATTACKER)
+        bool,
+        flag("Assume an attacker who ignores the .json file beside RELEASED and does not transform KNOWN.", ATTACKER),
     ] = False
 
     @property
@@ -182,7 +183,7 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
     train: Annotated[
         tuple[Path, Path] | None,
         flag(
-            "Two earlier tables of the same people, with the same ids, for training. Protect A as RELEASED is.",
+            "Two earlier tables of counts with the same user ids, for training. Protect A in the same way as RELEASED.",
             ATTACKER,
             metavar="A B",
         ),
@@ -231,12 +232,16 @@ def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
     """
     for table in tables or ():
         try:
-            require_file(table, why="an attacker trains on two earlier tables", fix="check the path, or omit --train")
+            require_file(
+                table,
+                why="an attacker trains on two earlier tables",
+                fix="write --train week1.csv week2.csv, or remove --train",
+            )
         except InputError as error:
             raise error.of("--train") from error
         if released.exists() and table.samefile(released):
             raise InputError(
-                f"--train: {table} is the released table itself",
+                f"--train {table} names the released table itself",
                 why="an attacker trains on tables whose true pairs they know",
                 fix="give two other tables of people whom the attacker knows",
             )
@@ -245,7 +250,7 @@ def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
 def _read_weight(name: str) -> hp.Weight:
     if not Path(name).exists():
         raise InputError(
-            f"there is no weight '{name}', and no such file",
+            f"--weight '{name}' is neither a weight nor a file",
             why="the weight scores each pair of users",
             fix=f"use one of {', '.join(hp.WEIGHTS)}, a file that habitprint train wrote, or auto",
         )

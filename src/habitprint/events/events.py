@@ -20,6 +20,7 @@ from habitprint.events.times import (
     require_time_zone,
     time_text,
     to_instants,
+    type_words,
 )
 from habitprint.formatting import counted
 from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
@@ -108,6 +109,8 @@ class Events(Shown):
         How the table was read.
     is_kept
         Whether the rows of the source are in a temporary file, so that nobody reads the source again (`read_once`).
+    label
+        The origin of synthetic events that their file states, or None.
 
     Examples
     --------
@@ -126,13 +129,19 @@ class Events(Shown):
     on_bad_rows: OnBadRows = "fail"
     read_as: ReadAs = ReadAs()
     is_kept: bool = False
+    label: str | None = None
 
     def __post_init__(self) -> None:
         require_time_zone(self.time_zone)
         require_option("on_bad_rows", self.on_bad_rows, get_args(OnBadRows))
 
     def __repr__(self) -> str:
-        return f"Events({self.source}: {', '.join(self.columns)}; days in {self.time_zone})"
+        return f"Events({self.origin}: {', '.join(self.columns)}; days in {self.time_zone})"
+
+    @property
+    def origin(self) -> str:
+        """Return the source, with the label of synthetic events."""
+        return self.source if self.label is None else f"{self.source} ({self.label})"
 
     @property
     def columns(self) -> list[str]:
@@ -226,7 +235,7 @@ class Events(Shown):
                     raise InputError(
                         f"{self.source}: {counted(counts[number], 'time')} {reason.text}",
                         why="a quotation mark that is not closed, or stands within a cell, swallows the lines after it",
-                        fix="look for the mark, and write it twice within a cell that is quoted, or leave it out",
+                        fix="find the mark; remove it, or write it twice within a quoted cell",
                     )
                 unused[reason.text] = unused.get(reason.text, 0) + counts[number]
         return unused
@@ -256,14 +265,14 @@ class Events(Shown):
         >>> Events(pl.LazyFrame(), source="calls.csv").refuse_no_rows({})
         Traceback (most recent call last):
         habitprint.errors.InputError: calls.csv has no row that can be used
-          why: it is empty
-          fix: check that the columns are named right
+          why: it has no row below its header
+          fix: check the columns with habitprint inspect; --user, --time and --place name them
         """
         if not counts.get(0):
             raise InputError(
                 f"{self.source} has no row that can be used",
-                why=in_words(self.in_reasons(counts)) or "it is empty",
-                fix="check that the columns are named right",
+                why=in_words(self.in_reasons(counts)) or "it has no row below its header",
+                fix="check the columns with habitprint inspect; --user, --time and --place name them",
             )
 
     def refuse_unusable(self) -> None:
@@ -277,7 +286,7 @@ class Events(Shown):
         Traceback (most recent call last):
         habitprint.errors.InputError: a frame has no row that can be used
           why: 1 where the place is missing
-          fix: check that the columns are named right
+          fix: check the columns with habitprint inspect; --user, --time and --place name them
         """
         counts = self.count_rows()
         self.count_unused(counts)
@@ -292,8 +301,8 @@ class Events(Shown):
         where = "; ".join(f"{self.reasons[row.pop('reason') - 1].text} ({_told(row)})" for row in first.to_dicts())
         return InputError(
             f"{self.source}: {sum(faults.values()):,} rows cannot be used: {in_words(faults)}",
-            why=f"among them: {where}; left out unseen they could hide a systematic loss",
-            fix="correct them, or leave them out knowingly: --on-bad-rows skip (on_bad_rows='skip' in Python)",
+            why=f"among them: {where}; silently ignored, they could bias the result",
+            fix="correct these rows, or ignore and count them: --on-bad-rows skip (on_bad_rows='skip' in Python)",
         )
 
 
@@ -326,13 +335,13 @@ def require_events(value: object) -> None:
     >>> require_events([("Jill", "dorm")])
     Traceback (most recent call last):
     habitprint.errors.InputError: a list is not a table of events
-      why: events have a user, a time and a place, under these names and checked
+      why: events have checked columns user, time and place
       fix: make them with hp.read_events(path, …) or hp.events_from_frame(frame, …)
     """
     if not isinstance(value, Events):
         raise InputError(
             f"a {type(value).__name__} is not a table of events",
-            why="events have a user, a time and a place, under these names and checked",
+            why="events have checked columns user, time and place",
             fix="make them with hp.read_events(path, …) or hp.events_from_frame(frame, …)",
         )
 
@@ -348,14 +357,14 @@ def require_places(events: Events, why: str = "a histogram counts visits to plac
     Traceback (most recent call last):
     habitprint.errors.InputError: a frame has positions, but no places
       why: a histogram counts visits to places
-      fix: lay a grid over it: hp.Grid(1000, box).place(events) (on the command line: --side 1000)
+      fix: add a grid: --side 1000 (hp.Grid(1000, box).place(events) in Python)
     """
     require_events(events)
     if "place" not in events.columns:
         raise InputError(
             f"{events.source} has positions, but no places",
             why=why,
-            fix="lay a grid over it: hp.Grid(1000, box).place(events) (on the command line: --side 1000)",
+            fix="add a grid: --side 1000 (hp.Grid(1000, box).place(events) in Python)",
         )
 
 
@@ -454,13 +463,19 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
     lat, lon = (next((name for name in names if name.lower() in usual), None) for usual in (LATITUDES, LONGITUDES))
     if lat and lon and [part for part, column in wanted.items() if column not in names] == ["place"]:
         raise MissingColumnsError(
-            f"{source} has no column {wanted['place']!r}, but positions",
+            f"{source} has positions, but no column {wanted['place']!r}",
             why=f"it has the columns {first_few(names, SHOWN)}",
-            fix=f"name them: lat={lat!r}, lon={lon!r} "
-            f"(on the command line: --lat {shlex.quote(lat)} --lon {shlex.quote(lon)} --side METRES)",
+            fix=f"add --lat {shlex.quote(lat)} --lon {shlex.quote(lon)} --side 1000 "
+            f"(lat={lat!r}, lon={lon!r} in Python)",
             meant={"lat": lat, "lon": lon},
         )
-
+    if "time" in wanted and wanted["time"] not in names and {"user", "place", "count"} <= set(names):
+        raise MissingColumnsError(
+            f"{source} is a table of counts, not of events: it has no column {wanted['time']!r}",
+            why="one table of counts shows one period, and an attacker knows another period",
+            fix="give two tables of counts: habitprint audit week1.csv week2.csv; or the column of times: --time",
+            meant={wanted["time"]: None},
+        )
     options = {column: part for part, column in wanted.items()}
     require_columns(theirs, list(wanted.values()), source=source, options=options)
 
@@ -481,9 +496,9 @@ def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
     if kind == pl.String:
         return pl.when(ids.str.len_bytes() > 0).then(ids)
     raise InputError(
-        f"column '{column}' holds {kind} values",
+        f"column '{column}' holds {type_words(kind)}, which cannot be ids",
         why="ids of users and places are text or integers",
-        fix=f"convert '{column}' to text or to integers first",
+        fix=f"name another column (--user, --place), or convert '{column}' to text",
     )
 
 
@@ -500,9 +515,9 @@ def _to_number(schema: pl.Schema, column: str, decimal: str = ".") -> pl.Expr:
         values = with_point(values.str.strip_chars(), decimal)
     elif not kind.is_numeric() and kind != pl.Null:
         raise InputError(
-            f"column '{column}' holds {kind} values, which are not numbers",
+            f"column '{column}' holds {type_words(kind)}, which are not numbers",
             why="positions and durations are numbers",
-            fix=f"convert '{column}' to numbers first",
+            fix=f"name another column (--lat, --lon, --seconds), or convert '{column}' to numbers",
         )
     return values.cast(pl.Float64, strict=False)
 

@@ -34,9 +34,9 @@ def by_hours(events: Events, hours: int = 6) -> Events:
     """
     if not is_whole(hours) or not 1 <= hours <= HOURS or HOURS % hours:
         raise InputError(
-            f"a day cannot be cut into blocks of {hours!r} hours",
+            f"a day cannot be divided into blocks of {hours!r} hours",
             why="blocks are equally long and fill the day",
-            fix="use 1, 2, 3, 4, 6, 8, 12 or 24",
+            fix="write --by-hours 1, 2, 3, 4, 6, 8, 12 or 24 (hours=… in Python)",
         )
     block = _local_time(events).dt.hour().cast(pl.Int64) // hours
     names = [f" {start:02d}-{start + hours:02d}h" for start in range(0, HOURS, hours)]
@@ -169,9 +169,9 @@ def refuse_absent_ids(events: Events, users: Sequence[str] = (), places: Sequenc
     >>> refuse_absent_ids(calls, users=["NULL"])
     >>> refuse_absent_ids(calls, users=["null"])
     Traceback (most recent call last):
-    habitprint.errors.InputError: no user 'null' in a frame
-      why: nothing would be left out, and what was meant would still be counted
-      fix: leave out --without-user null, or write it as in the data: 'NULL'
+    habitprint.errors.InputError: a frame has no user 'null'
+      why: no row would be left out, so the rows that you mean would still be counted
+      fix: remove --without-user null, or write it as in the data: 'NULL'
     """
     for name, asked in (("user", users), ("place", places)):
         if not asked:
@@ -183,7 +183,7 @@ def refuse_absent_ids(events: Events, users: Sequence[str] = (), places: Sequenc
             near = ids.filter(ids.str.strip_chars().str.to_lowercase() == absent[0].strip().lower()).to_list()
             such = f", or write it as in the data: {first_few(near)}" if near else ""
             raise InputError(
-                f"no {name} {first_few(absent)} in {events.source}",
-                why="nothing would be left out, and what was meant would still be counted",
-                fix=f"leave out {' '.join(f'--without-{name} {shlex.quote(id_)}' for id_ in absent)}{such}",
+                f"{events.source} has no {name} {first_few(absent)}",
+                why="no row would be left out, so the rows that you mean would still be counted",
+                fix=f"remove {' '.join(f'--without-{name} {shlex.quote(id_)}' for id_ in absent)}{such}",
             )

@@ -122,11 +122,10 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
         raise InputError(
             f"the files of {_name(path)} have several formats: {', '.join(sorted(kinds))}",
             why="one call reads files of one format",
-            fix="read them apart, or narrow the pattern",
+            fix=f"give a narrower pattern, such as '*{min(kinds)}'",
         )
     opened, label = _opened(files, kinds.pop(), how)
-    source = _name(path) if label is None else f"{_name(path)} ({label})"
-    return to_events(opened.frame, how, source, opened.against, opened.dialect)
+    return replace(to_events(opened.frame, how, _name(path), opened.against, opened.dialect), label=label)
 
 
 def find_files(path: Paths) -> list[Path]:
@@ -141,16 +140,16 @@ def find_files(path: Paths) -> list[Path]:
     if not patterns or not all(isinstance(pattern, (str, os.PathLike)) for pattern in patterns):
         raise InputError(
             f"{path!r} names no file" if not patterns else f"{first_few(patterns, 2)} are not all names of files",
-            why="events are in one file, or in several",
+            why="habitprint reads events from one file or several",
             fix="give a path, a pattern such as 'calls/*.csv', or several of these",
         )
     found: set[Path] = set()
     for pattern in patterns:
-        exact, why = Path(pattern), "events are in one file, or in several that a pattern names"
+        exact, why = Path(pattern), "habitprint reads events from a file, or from the files of a pattern"
         # A file may have a name that looks like a pattern; then the file is meant.
         names = [] if os.path.lexists(exact) else glob.glob(os.fspath(pattern), recursive=True)  # noqa: PTH207
         files = [file for file in map(Path, names) if not file.is_dir()]
-        fix = "check the path"
+        fix = ""
         if exact.is_dir():
             csv_files = shlex.quote(f"{exact}/*.csv")
             fix = f"give a pattern: {csv_files}; of GPX, GeoJSON or PLT files: hp.datasets.read_tracks(folder)"
@@ -167,8 +166,8 @@ def _kind(file: Path) -> str:
     kind = endings[-2] if len(endings) > 1 and endings[-1] == ".gz" else "".join(endings[-1:])
     if kind not in OPENERS or (kind not in TEXT and endings[-1] == ".gz"):
         raise InputError(
-            f"cannot read {file}: the ending '{''.join(endings[-2:])}' is not known",
-            why="the format of events is told by the ending of the name",
+            f"cannot read {file}: habitprint does not know the ending '{''.join(endings[-2:])}'",
+            why="the ending of the file name selects the format of events",
             fix=f"use one of {', '.join(OPENERS)}; text files may be compressed (.csv.gz)",
         )
     return kind
@@ -178,9 +177,9 @@ def _opened(files: list[Path], kind: str, how: Reading) -> tuple[Opened, str | N
     columns = how.columns
     if columns is not None and (kind not in SEPARATED or isinstance(columns, str) or len(set(columns)) < len(columns)):
         raise InputError(
-            f"columns={columns!r} are not different names of the columns of a text file",
-            why=f"a text file without a header needs a name for each column; a {kind} file may have its own",
-            fix="write columns=['user', 'time', 'place'], or leave it out",
+            f"columns={columns!r} cannot name the columns",
+            why=f"each column of a text file without a header needs one name of its own; this is a {kind} file",
+            fix="write --columns user,time,place (columns=['user', 'time', 'place'] in Python), or remove it",
         )
     for file in files:
         require_content(file)
@@ -293,15 +292,15 @@ def _refuse_other_headers(scans: Mapping[Path, pl.LazyFrame], wanted: Mapping[st
             names = scan.collect_schema().names()
         except pl.exceptions.NoDataError as error:
             raise InputError(
-                f"{file} is empty", why="a file of events has a header at least", fix="leave it out"
+                f"{file} is empty", why="a file of events has at least a header", fix="remove it from the input"
             ) from error
         in_first = in_first or [column for column in wanted.values() if column in names]
         lacking = [column for column in in_first if column not in names]
         if lacking:
             raise InputError(
                 f"{file} has no column {first_few(lacking)}, which {first} has",
-                why=f"its first line, which should be its header, is {first_few(names, SHOWN)}",
-                fix="give every file the same header; or none, and name the columns: columns=… (--columns)",
+                why=f"habitprint reads its first line as the header: {first_few(names, SHOWN)}",
+                fix="give every file the same header; if no file has one, add --columns user,time,place",
             )
 
 
@@ -394,8 +393,8 @@ def _open_whole(files: list[Path], how: Reading) -> Opened:
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"the tables in {first_few(map(str, files), 2)} have different columns",
-            why="they are read as one",
-            fix="read them apart, or give all of them the same columns",
+            why="habitprint reads all files as one table",
+            fix="give all files the same columns, or read one file at a time",
         ) from error
 
 

@@ -201,8 +201,8 @@ def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> 
     if kinds[0] != kinds[1]:
         raise InputError(
             f"the users of {events.source} are {kinds[0]} values, and those who share a history {kinds[1]} values",
-            why="they were found in other events",
-            fix="look for shared histories in these events: hp.find_shared(events)",
+            why="the shared histories come from other events",
+            fix="use hp.find_shared(events) with these events",
         )
     is_concerned = pl.col("user").is_in(shared.groups["user"].implode())
     if how == "drop":

@@ -17,7 +17,7 @@ Shared = Literal["keep", "merge", "drop"]
 StaysOption = Annotated[
     str | None,
     flag(
-        "Turn positions of a device into stays: largest width and shortest time of a stay.",
+        "Largest width and shortest duration of a stay. Positions of a device are merged into stays.",
         metavar="200m,15min",
     ),
 ]
@@ -55,13 +55,13 @@ class Reading(Format, frozen=True, kw_only=True):
     user: Annotated[str, flag("Column that holds the user id.", MAIN)] = "user"
     place: Annotated[str | None, flag("Column that holds the place; default: place.", MAIN)] = None
     time: Annotated[str, flag("Column that holds the time.", MAIN)] = "time"
-    lat: Annotated[str | None, flag("Column that holds the latitude, instead of a place.")] = None
+    lat: Annotated[str | None, flag("Column that holds the latitude. With --lon, it replaces --place.")] = None
     lon: Annotated[str | None, flag("Column that holds the longitude.")] = None
     seconds: Annotated[str | None, flag("Column that holds the duration of an event in seconds.")] = None
     columns: Annotated[
         Sequence[str] | None,
         flag(
-            "Names of all columns of a file without a header, separated by commas.",
+            "Names of all columns, if a file has no header, such as user,time,place.",
             read=lambda text, _: [name.strip() for name in text.split(",")] if text else None,
         ),
     ] = None
@@ -69,8 +69,8 @@ class Reading(Format, frozen=True, kw_only=True):
     time_format: Annotated[
         str | Sequence[str] | None,
         flag(
-            "Format of the times, such as '%d.%m.%Y %H:%M'. For numbers: seconds, milliseconds or microseconds since "
-            "1970, or excel.",
+            "Format of the times, such as '%d.%m.%Y %H:%M'; default: detected. If times are numbers: seconds, "
+            "milliseconds or microseconds (since 1970), or excel.",
             read=lambda text, _: text,
         ),
     ] = None
@@ -82,9 +82,9 @@ class Reading(Format, frozen=True, kw_only=True):
         n_given = sum(column is not None for column in (self.lat, self.lon))
         if n_given == 1 or (n_given and self.place is not None):
             raise InputError(
-                "an event has either a place or a position with latitude and longitude",
-                why="of several, it is not said which one counts",
-                fix="give place=…, or both lat=… and lon=… (on the command line --place, or --lat and --lon)",
+                "the options name both a place and a position, or only half of a position",
+                why="an event has either a place, or a latitude and a longitude",
+                fix="give --place, or both --lat and --lon (place=…, or lat=… and lon=… in Python)",
             )
 
     @property
@@ -114,11 +114,14 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     """
 
     stays: StaysOption = None
-    on_bad_rows: Annotated[OnBadRows, flag("Invalid rows: skip (count and ignore them) or fail (stop).")] = "skip"
+    on_bad_rows: Annotated[
+        OnBadRows, flag("Treatment of invalid rows: skip (count and ignore them) or fail (stop).")
+    ] = "skip"
     shared: Annotated[
-        Shared, flag("Ids that share their events: keep them, merge them into one person, or drop them.")
+        Shared,
+        flag("Treatment of user ids that share their events: keep all, merge them into one person, or drop them."),
     ] = "keep"
-    plain_ids: Annotated[bool, flag("Remove blanks around ids and zeros in front of them.")] = False
+    plain_ids: Annotated[bool, flag("Remove blanks around ids and leading zeros.")] = False
     without_user: Annotated[
         tuple[str, ...], flag("User id to leave out, such as NULL. May be repeated.", metavar="ID")
     ] = ()
@@ -145,16 +148,22 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     ] = None
     weeks: Annotated[
         str | None,
-        flag("First day of two weeks: you publish the first, the attacker knows the second.", MAIN, metavar="DATE"),
+        flag(
+            "First day of the week that you publish, such as 2012-04-09. The attacker knows the week after it.",
+            MAIN,
+            metavar="DATE",
+        ),
     ] = None
     ranges: Annotated[
-        str | None, flag("Days that you publish, and days that the attacker knows.", PERIODS, metavar=f"{SPAN},{SPAN}")
+        str | None,
+        flag("Days that you publish, a comma, and days that the attacker knows.", PERIODS, metavar=f"{SPAN},{SPAN}"),
     ] = None
     halves: Annotated[
         bool, flag("Publish the first half of each user's active weeks; the attacker knows the second.", PERIODS)
     ] = False
     days: Annotated[
-        str | None, flag("Days of the week that count; default: all.", PERIODS, metavar="monday..wednesday")
+        str | None,
+        flag("Days of the week whose events are counted; default: all.", PERIODS, metavar="monday..wednesday"),
     ] = None
     first_day: Annotated[DayName, flag("First day of a week.", PERIODS)] = "monday"
     active: Annotated[
@@ -163,25 +172,35 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     count: Annotated[
         str | None,
         flag(
-            "Quantity that is counted: visits or seconds; default: visits. For tables of counts: column that holds the "
-            "count.",
+            "Quantity that is counted: visits, or seconds (needs --seconds); default: visits. With two tables of "
+            "counts: column that holds the count; default: count.",
             PERIODS,
             metavar="visits|seconds",
         ),
     ] = None
-    side: Annotated[float | None, flag("Side of the grid squares that positions fall into, in metres.", PLACES)] = None
+    side: Annotated[
+        float | None, flag("Side of a grid square in metres, such as 500. Each square becomes a place.", PLACES)
+    ] = None
     box: Annotated[
-        str | None, flag("Area that the grid covers; default: everything.", PLACES, metavar="SOUTH,WEST,NORTH,EAST")
+        str | None,
+        flag(
+            "Area that the grid covers, in degrees; default: the area of all positions.",
+            PLACES,
+            metavar="SOUTH,WEST,NORTH,EAST",
+        ),
     ] = None
     mapping: Annotated[
         str | None,
         flag(
-            "Table with the columns place, to: the coarser place for each place.",
+            "File with the columns place and to: the coarser place of each place.",
             PLACES,
             names=("--map",),
             metavar="PATH",
         ),
     ] = None
     map_to: Annotated[str, flag("Column of --map that holds the coarser place.", PLACES)] = "to"
-    by_hours: Annotated[int | None, flag("Split places by time of day, in blocks of this many hours.", PLACES)] = None
-    by_weekday: Annotated[bool, flag("Split places by day of the week.", PLACES)] = False
+    by_hours: Annotated[
+        int | None,
+        flag("Number of hours in a block of the day, such as 6. Each place is split into one place per block.", PLACES),
+    ] = None
+    by_weekday: Annotated[bool, flag("Split each place into one place per day of the week.", PLACES)] = False

@@ -47,9 +47,9 @@ def require_time_zone(time_zone: str) -> None:
     >>> require_time_zone("Africa/Abidjan")
     >>> require_time_zone("Abidjan")
     Traceback (most recent call last):
-    habitprint.errors.InputError: there is no time zone 'Abidjan'
-      why: it says when a day and a week begin
-      fix: use a name such as 'UTC', 'Europe/Zurich' or 'Africa/Abidjan'
+    habitprint.errors.InputError: the time zone 'Abidjan' is unknown
+      why: days and weeks begin at midnight in the time zone
+      fix: write --time-zone Europe/Zurich (time_zone='Europe/Zurich' in Python)
     """
     try:
         ZoneInfo(time_zone)
@@ -57,10 +57,23 @@ def require_time_zone(time_zone: str) -> None:
         pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(time_zone))
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"there is no time zone {time_zone!r}",
-            why="it says when a day and a week begin",
-            fix="use a name such as 'UTC', 'Europe/Zurich' or 'Africa/Abidjan'",
+            f"the time zone {time_zone!r} is unknown",
+            why="days and weeks begin at midnight in the time zone",
+            fix="write --time-zone Europe/Zurich (time_zone='Europe/Zurich' in Python)",
         ) from error
+
+
+def type_words(kind: pl.DataType) -> str:
+    """Return the type of a column in words.
+
+    Examples
+    --------
+    >>> type_words(pl.Datetime("us")), type_words(pl.Float64())
+    ('times', 'decimal numbers')
+    """
+    if kind.is_temporal():
+        return "times"
+    return "decimal numbers" if kind.is_float() or kind.is_decimal() else f"{kind} values"
 
 
 def time_text(column: str) -> pl.Expr:
@@ -109,9 +122,9 @@ def find_time_formats(
     is_text = _is_text(kind)
     if not is_text and not kind.is_numeric():
         raise InputError(
-            f"column '{column}' holds {kind} values, which are not times",
-            why="an event has a time",
-            fix="give a column of dates with times, text or numbers since 1970",
+            f"column '{column}' holds {type_words(kind)}, which are not times",
+            why="habitprint needs the time of each event",
+            fix="name a column of times, text or numbers since 1970: --time (time=… in Python)",
         )
     formats = (time_format,) if isinstance(time_format, str) else tuple(time_format or ())
     text = time_text(column)
@@ -222,9 +235,9 @@ def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
         raise InputError(
             f"the times of column '{column}' are written in several formats: {sample.filter(fits)[-1]!r}, but also "
             f"{sample.filter(~fits)[0]!r}",
-            why=f"read as {commonest}, some of them mean nothing",
-            fix=f"name the one to use, then others count as bad rows: time_format={commonest!r} "
-            f"(on the command line: --time-format {shlex.quote(commonest)}); or give a list of formats",
+            why=f"habitprint cannot read all of them as {commonest}",
+            fix=f"name one format, so that others are invalid rows: --time-format {shlex.quote(commonest)} "
+            f"(time_format={commonest!r} in Python, or a list of formats)",
         )
     different: list[str] = []
     for fmt in fitting:
@@ -257,11 +270,11 @@ def _refuse_unknown_format(fmt: str) -> None:
     --------
     >>> _refuse_unknown_format("DD.MM.")
     Traceback (most recent call last):
-    habitprint.errors.InputError: there is no time format 'DD.MM.'
-      why: a format says with % what stands where, such as %Y for the year
+    habitprint.errors.InputError: the time format 'DD.MM.' cannot be read
+      why: a format marks each part of a time with %, such as %Y for the year
       fix: write it like '%d.%m.%Y %H:%M', or use one of seconds, milliseconds, microseconds, excel for numbers
     """
-    why = "a format says with % what stands where, such as %Y for the year"
+    why = "a format marks each part of a time with %, such as %Y for the year"
     try:
         if "%" in str(fmt):
             pl.DataFrame({"text": ["0"]}).select(_parsed(pl.col("text"), fmt, "UTC"))
@@ -269,7 +282,7 @@ def _refuse_unknown_format(fmt: str) -> None:
     except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:
         why = first_line(error)
     fix = f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers"
-    raise InputError(f"there is no time format {fmt!r}", why=why, fix=fix)
+    raise InputError(f"the time format {fmt!r} cannot be read", why=why, fix=fix)
 
 
 def _unreadable(unread: pl.Series, column: str) -> InputError:
@@ -280,7 +293,7 @@ def _unreadable(unread: pl.Series, column: str) -> InputError:
         return InputError(
             f"the times of column '{column}' cannot be read: {shown}",
             why="they are in none of the usual formats",
-            fix="say how they are written: time_format='%d.%m.%Y %H:%M' (on the command line: --time-format)",
+            fix="name the format: --time-format '%d.%m.%Y %H:%M' (time_format=… in Python); or another column: --time",
         )
     if not numbers.is_empty() and numbers.is_between(*EXCEL_DAYS).all():
         return InputError(
@@ -289,9 +302,9 @@ def _unreadable(unread: pl.Series, column: str) -> InputError:
             fix=f"read them as days of Excel: --time-format {EXCEL} (time_format={EXCEL!r} in Python)",
         )
     return InputError(
-        f"column '{column}' holds numbers, and it is not said of what: {shown}",
+        f"column '{column}' holds numbers without a unit: {shown}",
         why="a number may count seconds, milliseconds or microseconds since 1970, or days of Excel",
-        fix=f"say which: time_format='seconds' (one of {', '.join(UNITS)}; on the command line: --time-format)",
+        fix=f"name the unit: --time-format seconds (one of {', '.join(UNITS)}; time_format=… in Python)",
     )
 
 
@@ -305,8 +318,8 @@ def _in_doubt(sample: pl.Series, formats: Sequence[str], column: str) -> InputEr
     ways = " or ".join(f"--time-format {shlex.quote(fmt)}" for fmt in (best, other))
     return InputError(
         f"column '{column}' can be read in two ways: {shown['text']!r} as {days}",
-        why="no value of the whole column tells day, month and year apart, and they would be mixed up",
-        fix=f"say which: time_format={best!r} or time_format={other!r} (on the command line: {ways})",
+        why="no value of the column shows which number is the day, so days and months could be exchanged",
+        fix=f"choose one: {ways} (time_format={best!r} or {other!r} in Python)",
     )
 
 

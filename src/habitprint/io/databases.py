@@ -153,16 +153,16 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     --------
     >>> query_address("postgresql://me@host/calls", None)
     Traceback (most recent call last):
-    habitprint.errors.InputError: postgresql://host/calls: which table?
-      why: an address names a database; a query makes a table of it
-      fix: add --sql "select … from …" (sql='…' in Python)
+    habitprint.errors.InputError: postgresql://host/calls is given without a query
+      why: an address names a database, and a query selects a table from it
+      fix: add --sql "select user, time, place from calls" (sql='…' in Python)
     """
     shown = without_password(address)
     if sql is None:
         raise InputError(
-            f"{shown}: which table?",
-            why="an address names a database; a query makes a table of it",
-            fix="add --sql \"select … from …\" (sql='…' in Python)",
+            f"{shown} is given without a query",
+            why="an address names a database, and a query selects a table from it",
+            fix="add --sql \"select user, time, place from calls\" (sql='…' in Python)",
         )
     if QUERY.match(sql) is None:
         raise _no_query(sql)
@@ -185,9 +185,9 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
 def _no_query(sql: str) -> InputError:
     shown = sql if len(sql) <= LONGEST_SHOWN else f"{sql[:LONGEST_SHOWN]}…"
     return InputError(
-        f"--sql {shown!r} is no query",
-        why="habitprint only reads: a query is one statement that begins with select or with",
-        fix="write --sql \"select … from …\" (sql='…' in Python)",
+        f"--sql {shown!r} is not a query",
+        why="habitprint never changes a database: a query is one statement that begins with select or with",
+        fix="write --sql \"select user, time, place from calls\" (sql='…' in Python)",
     )
 
 
@@ -203,7 +203,7 @@ def _sqlite_file(address: str) -> Path:
             why="a database of SQLite is a file",
             fix="write sqlite:///calls.sqlite, or sqlite:////data/calls.sqlite from the root; or give the file's name",
         )
-    return require_file(name, why="a database of SQLite is a file, which is only read")
+    return require_file(name, why="habitprint reads a database of SQLite from a file")
 
 
 def _by_adbc(driver: str, address: str, sql: str) -> pl.DataFrame:

@@ -59,9 +59,9 @@ class Format(Record, frozen=True, kw_only=True):
     ';'
     >>> Format(encoding="ansi-ish")
     Traceback (most recent call last):
-    habitprint.errors.InputError: there is no encoding 'ansi-ish'
-      why: the encoding tells which letters the bytes of a text file are
-      fix: use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows
+    habitprint.errors.InputError: the encoding 'ansi-ish' is unknown
+      why: without a known encoding, habitprint would read wrong letters
+      fix: write --encoding utf-8, cp1252 (Windows, western Europe) or utf-16
     """
 
     separator: Annotated[
@@ -91,9 +91,9 @@ class Format(Record, frozen=True, kw_only=True):
                 b"a".decode(self.encoding, "ignore")
             except (LookupError, ValueError, TypeError) as error:
                 raise InputError(
-                    f"there is no encoding {self.encoding!r}",
-                    why="the encoding tells which letters the bytes of a text file are",
-                    fix="use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows",
+                    f"the encoding {self.encoding!r} is unknown",
+                    why="without a known encoding, habitprint would read wrong letters",
+                    fix="write --encoding utf-8, cp1252 (Windows, western Europe) or utf-16",
                 ) from error
 
     @property

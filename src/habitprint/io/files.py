@@ -352,8 +352,8 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         if path.is_dir():
             raise InputError(
                 f"cannot write {path}: it is a folder",
-                why="the result is one file",
-                fix="give the name of a file, such as pairs.csv",
+                why="habitprint writes one file here",
+                fix=f"give the name of a file, such as {path}/pairs.csv",
             )
         if os.path.lexists(path) and not overwrite:
             raise already_there(path)
@@ -373,7 +373,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
             raise InputError(
                 f"cannot write into {folder}: it is a file or a broken link",
                 why="the result is a folder of several files",
-                fix="choose another name",
+                fix="give the name of a new folder",
             )
         place = real_path(folder)
         if not place.parent.is_dir():

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import stat
 import tempfile
 import threading
@@ -39,7 +40,7 @@ STANDARD_ERROR = 2
 PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
 
 
-def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check the path for typing mistakes") -> Path:
+def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "") -> Path:
     """Return a path if it is a regular file; anything else, such as a pipe, may never end.
 
     Parameters
@@ -55,9 +56,9 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
     '.py'
     >>> require_file("/dev/null", why="a table is one file")
     Traceback (most recent call last):
-    habitprint.errors.InputError: cannot read /dev/null: it is a device, and no regular file
+    habitprint.errors.InputError: cannot read /dev/null: it is a device, not a regular file
       why: a table is one file
-      fix: check the path for typing mistakes
+      fix: give the name of a file; see ls /dev
     """
     path = Path(path)
     fault = ""
@@ -65,7 +66,7 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
         os.fspath(path).encode()
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            fault = f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')}, and no regular file"
+            fault = f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')}, not a regular file"
     except FileNotFoundError:
         fault = "there is no such file"
     except UnicodeEncodeError:
@@ -73,6 +74,7 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long, a null byte
         fault = getattr(error, "strerror", None) or str(error)
     if fault:
+        fix = fix or f"give the name of a file; see ls {shlex.quote(str(path.absolute().parent))}"
         raise InputError(f"cannot read {path}: {fault}", why=why, fix=fix)
     return path
 
@@ -91,12 +93,12 @@ def require_content(path: Path) -> None:
         if begin.startswith(mark) and path.suffix.lower() not in usual:
             raise InputError(
                 f"cannot read {path}: {words}, though its name ends in '{path.suffix}'",
-                why="the ending of a file name tells the format",
+                why="habitprint selects the format by the ending of the file name",
                 fix=f"rename the file so that it ends in {usual[0]}",
             )
 
 
-def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the path for typing mistakes") -> str:
+def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "") -> str:
     """Return the text of a file, which is UTF-8.
 
     Examples
@@ -107,7 +109,7 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the p
     file = require_file(path, why=why, fix=fix)
     with reading(file, why=why, fix=fix):
         if file.stat().st_size > LARGEST_TEXT:
-            raise InputError(f"cannot read {file}: it is larger than 1 GB", why=why, fix=fix)
+            raise InputError(f"cannot read {file}: it is larger than 1 GB", why=why, fix=fix or "give another file")
         require_content(file)
         return file.read_text(encoding="utf-8")
 

@@ -96,12 +96,16 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         )
     if sheet is not None and sheet not in names:
         raise InputError(
-            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="give one of these: --sheet"
+            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix=f"write --sheet {names[0]!r}"
         )
     found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
     frame: pl.DataFrame = found.to_polars()
     if frame.width == 0:
-        raise InputError(f"{path}: the sheet is empty", why="a table has at least a header", fix="give another sheet")
+        raise InputError(
+            f"the sheet {sheet or names[0]!r} of {path} is empty",
+            why="a table has at least a header",
+            fix="give another sheet: --sheet",
+        )
     header = workbook.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
     if header.height and header.width == frame.width:
         written = [str(name) for name in header.row(0)]
@@ -324,8 +328,8 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     >>> check_writable("pairs.parquet")
     >>> check_writable("pairs.doc")
     Traceback (most recent call last):
-    habitprint.errors.InputError: cannot write pairs.doc: the ending '.doc' is not known
-      why: the ending of a file name tells the format of the table
+    habitprint.errors.InputError: cannot write pairs.doc: habitprint does not know the ending '.doc'
+      why: the ending of the file name selects the format of the table
       fix: use one of .csv, .parquet
     """
     known_ending(Path(path), "write")
@@ -344,8 +348,8 @@ def known_ending(path: Path, verb: str) -> str:
     endings = READERS if verb == "read" else WRITERS
     if ending not in endings:
         raise InputError(
-            f"cannot {verb} {path}: the ending '{path.suffix}' is not known",
-            why="the ending of a file name tells the format of the table",
+            f"cannot {verb} {path}: habitprint does not know the ending '{path.suffix}'",
+            why="the ending of the file name selects the format of the table",
             fix=f"use one of {', '.join(endings)}",
         )
     return ending
@@ -449,7 +453,7 @@ def require_columns(
         raise InputError(
             f"{source} has several columns {', '.join(map(repr, twice))}",
             why="habitprint cannot tell which of them to read",
-            fix="keep one of them",
+            fix="rename or remove all but one of them",
         )
     missing = [column for column in columns if column not in names]
     if not missing:
@@ -457,22 +461,22 @@ def require_columns(
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         raise InputError(
             f"{source} has a single column, {names[0]!r}",
-            why="no separator gives the columns that habitprint needs",
-            fix="check its first line, and give the separator: --separator (separator=… in Python)",
+            why="habitprint found no separator that yields the required columns",
+            fix="give the separator, such as --separator semicolon (separator=… in Python)",
         )
     meant: dict[str, str | None] = {}
     for column in missing:
         meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
     near = " and ".join(repr(name) for name in meant.values() if name)
     renames = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
-    fix = "; ".join(renames) or f"rename the columns that are meant: {', '.join(meant)}"
+    fix = "; ".join(renames) or f"rename your columns to {', '.join(meant)}"
     if options:
         in_shell = " ".join(
             f"--{options[column]} {shlex.quote(name) if name else '…'}" for column, name in meant.items()
         )
         in_python = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
-        question = f"did you mean {near}? " if near else ""
-        fix = f"{question}Name the column: {in_python} (on the command line: {in_shell})"
+        question = f"did you mean {near}? Then add" if near else "name your column:"
+        fix = f"{question} {in_shell} ({in_python} in Python)"
     raise MissingColumnsError(
         f"{source} has no column {' and no column '.join(map(repr, missing))}",
         why=f"it needs the columns {', '.join(columns)}; it has {first_few(names, SHOWN) or 'none'}",

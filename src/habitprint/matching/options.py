@@ -50,7 +50,7 @@ class SolverOptions(Record, frozen=True, kw_only=True):
     SolverOptions(seed=7)
     """
 
-    seed: Annotated[int, flag("Seed of the choice among equally good matchings.", ATTACKER, least=0)] = 0
+    seed: Annotated[int, flag("Seed of the random choice among equally good matchings.", ATTACKER, least=0)] = 0
     max_memory: Annotated[
         float,
         flag(
@@ -80,4 +80,6 @@ class MatchOptions(SolverOptions, frozen=True, kw_only=True):
     epsilon: Annotated[
         float | None, flag("Share of the gain that the approximate method may miss, such as 0.01.", ATTACKER)
     ] = None
-    direction: Annotated[Direction, flag("Side that searches in one-by-one matching.", ATTACKER)] = "released-to-known"
+    direction: Annotated[
+        Direction, flag("Side whose users each take their nearest match, with --method one-by-one.", ATTACKER)
+    ] = "released-to-known"

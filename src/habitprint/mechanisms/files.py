@@ -39,7 +39,7 @@ SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 COLUMNS = ("user", "place", "count")  # of a release
 OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
-TOGETHER = "keep the files together as habitprint protect wrote them"
+TOGETHER = "give a release that habitprint protect wrote, with its .json file beside it"
 StrangerCode = Literal["column", "order-of-columns", "zero-counts", "metadata", "formatting", "ids-not-fresh"]
 
 
@@ -303,8 +303,8 @@ def check_release_target(
     --------
     >>> check_release_target("week1.docx")
     Traceback (most recent call last):
-    habitprint.errors.InputError: cannot write week1.docx: the ending '.docx' is not known
-      why: the ending of a file name tells the format of the table
+    habitprint.errors.InputError: cannot write week1.docx: habitprint does not know the ending '.docx'
+      why: the ending of the file name selects the format of the table
       fix: use one of .csv, .parquet
     """
     check_writable(path, overwrite=overwrite)
@@ -445,7 +445,8 @@ def read_release(path: str | os.PathLike[str]) -> Release:
     ...     hp.read_release(Path(folder) / "safer.csv").guarantees
     (SmallestCount(threshold=2),)
     """
-    histograms, told, owner = read_histograms(path), read_sidecar(path), find_owner_record(path)
+    require_file(path, why="a release is one file, with its .json file beside it")
+    told, histograms, owner = read_sidecar(path), read_histograms(path), find_owner_record(path)
     return Release(histograms, told.steps if owner is None else owner.steps, told.guarantees)
 
 

@@ -25,9 +25,9 @@ def to_date(value: object) -> date:
     day = _whole_day(value)
     if day is None or not FIRST_DAY <= day <= LAST_DAY:
         raise InputError(
-            f"{value!r} is not a date that can be used",
-            why=f"periods are made of whole days between {FIRST_DAY} and {LAST_DAY}",
-            fix="write it as year-month-day, such as '2012-04-09'",
+            f"{value!r} cannot be read as a day",
+            why=f"a period consists of whole days between {FIRST_DAY} and {LAST_DAY}",
+            fix="write year-month-day, such as 2012-04-09",
         )
     return day
 

@@ -233,8 +233,8 @@ class Calendar:
         if len(usual) < 2:  # noqa: PLR2004
             raise InputError(
                 f"{self.source} covers one day only, {usual[0].day}",
-                why="an attacker knows people from another period than the released one, so two are needed",
-                fix="give events of at least two days, better two weeks; or audit two tables of histograms",
+                why="an audit needs two periods: one that you publish, and one that the attacker knows",
+                fix="give events of at least two days, better two weeks; or two tables of counts",
             )
         before = np.cumsum([day.n_rows for day in usual])
         fewer = np.minimum(before[:-1], before[-1] - before[:-1])

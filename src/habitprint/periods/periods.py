@@ -114,7 +114,7 @@ def require_period(period: object) -> None:
     if not callable(getattr(period, "parts", None)):
         raise InputError(
             f"{period!r} is not a period",
-            why="it says which events are released and which are known",
+            why="a period defines which events are released and which are known",
             fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.HalvesOfRows or another period",
         )
 
@@ -178,8 +178,7 @@ class DateRanges(OfDays):
         if first <= other_last and other_first <= last:
             raise InputError(
                 f"the two periods overlap: {first} to {last} and {other_first} to {other_last}",
-                why="the same events on both sides would identify people by themselves; "
-                "the theory needs independent samples",
+                why="the attacker would know released events, so the measured risk would be too high",
                 fix="choose periods that have no day in common",
             )
 
@@ -234,8 +233,8 @@ class AllOtherTime(OfDays):
     def __post_init__(self) -> None:
         if (self.released is None) == (self.known is None):
             raise InputError(
-                "all other time than what?" if self.released is None else "there is no other time than both parts",
-                why="one part is a range of days, the other all other time",
+                "AllOtherTime has no range" if self.released is None else "AllOtherTime has two ranges",
+                why="one period is a range of days, and the other period is all other time",
                 fix="give one range: hp.AllOtherTime(released=('2012-04-09', '2012-04-15')); two go into hp.DateRanges",
             )
         _ = self.range
@@ -329,7 +328,7 @@ class BusiestWeeks:
             raise InputError(
                 f"{source}: nobody is active in two consecutive weeks",
                 why="the busiest two weeks are those with the most users active in both",
-                fix="give more weeks of events, or two date ranges of your own",
+                fix="give more weeks of events, or name two ranges: --ranges FIRST..LAST,FIRST..LAST (hp.DateRanges)",
             )
         best = both.sort("len", "week", descending=[True, False])["week"][0]
         return ConsecutiveWeeks(day_of_week_zero(self.first_day) + timedelta(weeks=best))

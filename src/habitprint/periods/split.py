@@ -228,7 +228,7 @@ def split(
         periods=parts.words,
         released_span=parts.released,
         known_span=parts.known,
-        source=events.source,
+        source=events.origin,
         n_rows=sum(n_inside) + sum(found.n_unused.values()),
         n_used=n_used,
         n_outside=n_outside,
@@ -311,9 +311,9 @@ def refuse_to_split(events: Events | DayTable, period: Period, active: int, coun
     >>> calls = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]})
     >>> refuse_to_split(calls, hp.ConsecutiveWeeks("2012-04-09"), active=1, count="seconds")
     Traceback (most recent call last):
-    habitprint.errors.InputError: a frame does not say how long events lasted
-      why: seconds spent at places need durations
-      fix: name their column (seconds='duration'), or take the time to the next event: hp.until_next(events)
+    habitprint.errors.InputError: a frame has no durations of events
+      why: the time at a place is the sum of durations
+      fix: name their column: --seconds duration (seconds='duration' in Python); or use hp.until_next(events)
     """
     events = events.events if isinstance(events, DayTable) else events
     require_events(events)
@@ -324,9 +324,9 @@ def refuse_to_split(events: Events | DayTable, period: Period, active: int, coun
     require_places(events)
     if count == "seconds" and "seconds" not in events.columns:
         raise InputError(
-            f"{events.source} does not say how long events lasted",
-            why="seconds spent at places need durations",
-            fix="name their column (seconds='duration'), or take the time to the next event: hp.until_next(events)",
+            f"{events.source} has no durations of events",
+            why="the time at a place is the sum of durations",
+            fix="name their column: --seconds duration (seconds='duration' in Python); or use hp.until_next(events)",
         )
 
 
@@ -384,8 +384,7 @@ def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, i
                 f"{source}: the {name} period has no events ({span.words})",
                 why="a table is counted from the events of its period, and "
                 f"{n_outside:,} usable rows lie outside {'both periods' if len(n_inside) > 1 else 'it'}{others}",
-                fix="choose days that the events cover (habitprint inspect says which these are), and check that times "
-                "and the time zone are read as they are meant",
+                fix="choose days that the events cover; habitprint inspect prints the first and last time",
             )
 
 
@@ -399,8 +398,8 @@ def nobody_active(active: int, where: str, words: str) -> InputError:
     """
     return InputError(
         f"no user has {_enough(active)} in {where} ({words})",
-        why="a table has at least one user, and a person is recognised only with habits on both sides",
-        fix="choose longer periods, ask for fewer events, or check that both parts use the same user ids",
+        why="an attacker can only re-identify users who are active in both periods",
+        fix="choose longer periods, lower --active, or check that user ids are the same in both periods",
     )
 
 

@@ -78,7 +78,7 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
         case Events():
             facts = terms(("Columns", ", ".join(value.columns)), ("Time zone of days", value.time_zone))
             note = "The first valid rows. The others are read when something is computed."
-            return _card("Events", Text(value.source), facts, _rows(value.usable.head(N_ROWS).collect()), Text(note))
+            return _card("Events", Text(value.origin), facts, _rows(value.usable.head(N_ROWS).collect()), Text(note))
         case EventsCheck():
             facts = terms(
                 ("Rows", f"{value.n_rows:,}, of which {value.n_used:,} are valid"),

@@ -81,7 +81,10 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--stays", "200m,15min"), "--stays does not go"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--side", "500"), "--side without --box"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
-        (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"), "no setting of Spark"),
+        (
+            ("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"),
+            "not a setting of Spark",
+        ),
         (("match", "calls", "calls"), "has no column 'user'"),
         (("match", "nothing", "calls"), "nothing: Spark: path does not exist"),
         (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --backend spark"),
