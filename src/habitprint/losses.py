@@ -257,8 +257,8 @@ SCALES: dict[UtilityMetric, Scale] = {
     "totals": Scale(
         "totals of places",
         "totals error",
-        "how far the totals per place are from the original ones, as a share of these, every person counting once",
-        "0%: they are exact, 100%: as wrong as if none were told",
+        "the distance of the totals per place from the original totals, as a share of these; every person counts once",
+        "0% means exact totals, 100% means as wrong as no totals",
         1.0,
         is_share=True,
         read=lambda losses: losses.totals_error,
@@ -266,9 +266,8 @@ SCALES: dict[UtilityMetric, Scale] = {
     "ranking": Scale(
         "ranking of places",
         "ranking error",
-        f"of all pairs of the {TOP} most popular places, the share that is ranked the other way round; a tie counts "
-        "half",
-        "0%: the order is the same, 50%: any order would do",
+        f"the share of pairs of the {TOP} most popular places that are ranked the other way round; a tie counts half",
+        "0% means the same order, 50% means a random order",
         0.5,
         is_share=True,
         read=lambda losses: losses.ranking_error,
@@ -276,9 +275,8 @@ SCALES: dict[UtilityMetric, Scale] = {
     "patterns": Scale(
         "patterns of each person",
         "information loss",
-        "how far everybody’s histogram is from the original one, where the mean of all is 1 away; noise, or leaving "
-        "places out, can exceed 1",
-        "0: nothing is lost, 1: everybody looks the same",
+        "the distance of everybody’s histogram from the original one; noise, or leaving places out, can exceed 1",
+        "0 means that nothing is lost, 1 means that everybody looks the same",
         1.0,
         is_share=False,
         read=lambda losses: losses.information_loss,
@@ -286,9 +284,9 @@ SCALES: dict[UtilityMetric, Scale] = {
     "prediction": Scale(
         "predictive value",
         "loss of predictive value",
-        "how much less the published rows say about another period of the same people than their own rows do, as a "
-        "share of what these gain in log-likelihood over the mean of all",
-        "0%: people are predicted as well as by their own rows, 100%: no better than by the mean of all",
+        "the share of the prediction that is lost: how well rows predict another period of the same people, by the "
+        "gain in log-likelihood over the mean of all",
+        "0% means as good as the original rows, 100% means no better than the mean of all",
         1.0,
         is_share=True,
         read=lambda losses: None if losses.predictive_value is None else max(0.0, 1 - losses.predictive_value),
@@ -296,8 +294,8 @@ SCALES: dict[UtilityMetric, Scale] = {
     "people": Scale(
         "people in the table",
         "share of people left out",
-        "how many of the people have no row any more",
-        "0%: nobody is left out, 100%: everybody is",
+        "the share of people who have no row in the release",
+        "0% means nobody, 100% means everybody",
         1.0,
         is_share=True,
         read=lambda losses: 1 - losses.n_users_kept / losses.n_users,

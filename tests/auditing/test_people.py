@@ -55,7 +55,7 @@ def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Aud
     assert advised is not None
     assert advised.confidence is not None
     assert advised.confidence.highest <= advised.guaranteed.highest
-    assert f"With the recommended protection: {about_certainty(advised.confidence)}" in " ".join(details(audit))
+    assert about_certainty(advised.confidence, "with the recommended protection") in details(audit)
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert "no seed" in text
     assert "the data cannot show it" in text
     assert "a person’s total alone leaves about" in text
-    assert "not for publication" in shown.err
+    assert "Do not publish it." in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
     assert run(monkeypatch, "protect", habits, *words) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -328,8 +328,7 @@ def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh
             assert "nothing is guaranteed" in text
         else:
             assert guaranteed["average"] <= guaranteed["highest"] == 1 / 7
-            assert "right for at most 13.4% of people on average" in text
-            assert "nobody with a chance above 14.3%" in text
+            assert "right at most 13.4% of the time on average, and 14.3% for any person" in text
 
 
 def test_findings_are_printed_but_not_published(

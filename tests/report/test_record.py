@@ -43,8 +43,8 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
             found.strongest.rate.words,
             f"“{advised.label}”",
             *(words for _, words in risk_lines(advised.risks)),
-            "Linkability: measured",
-            "Inference: measured for groups only",
+            "Linkability is measured",
+            "Inference is measured only for groups",
             "The decision to release rests with the data controller.",
             f"habitprint {found.versions['habitprint']}, seed {found.options.seed}",
             "Signature",
@@ -62,13 +62,13 @@ def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_
 
 
 @pytest.mark.parametrize(
-    ("target", "who"), [(None, "the tool’s default, not a legal threshold"), (0.05, "set by the user")]
+    ("target", "who"), [(None, "This is the tool’s default, not a legal threshold"), (0.05, "The user set this target")]
 )
 def test_it_says_who_set_the_target(target: float | None, who: str) -> None:
     found = audit_of_town(12, 5, target=target)
     assert found.verdict.target == 0.05
     for text in records(found):
-        assert f"At most 5% of people re-identified: {who}" in text
+        assert f"At most 5% of people may be re-identified. {who}" in text
 
 
 def test_report_and_record_say_first_that_they_are_internal(found: hp.Audit, harmless: str) -> None:
@@ -149,7 +149,7 @@ def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code:
 
 
 def test_the_record_names_the_other_releases_that_the_attacker_has(found: hp.Audit) -> None:
-    for n, words in {1: "Also holds 1 other release of the same people", 2: "holds 2 other releases"}.items():
+    for n, words in {1: "also hold 1 other release of the same people", 2: "hold 2 other releases"}.items():
         changed = replace(found, run=replace(found.run, n_others=n))
         assert all(words in text for text in records(changed))
     assert not any("other release" in text.split("**Attacker.**")[-1][:400] for text in records(found))

@@ -553,7 +553,8 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         return find_protection(whole, part, steps, goal, look=look, noise=noise, counts=counts, progress=progress)
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
-        again, overlap, n_in_all = part.strongest_joint, options.overlap, None if part is whole else joint.rate.n
+        again, n_in_all = (joint, None) if part is whole else (part.strongest_joint, joint.rate.n)
+        overlap = options.overlap
         times = risk_curves.measure_times(
             prepared, joint, again, most_users=MOST_USERS, weights=whole.weights, overlap=overlap, progress=progress
         )

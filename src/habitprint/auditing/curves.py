@@ -506,7 +506,7 @@ def measure_times(
     >>> whole = run_attack(prepared.tables)
     >>> times = measure_times(prepared, whole, whole, most_users=5000)
     >>> [point.label for point in times.pairs.points[1:3]]
-    ['the two busiest weeks, from 9 April 2012', '1 day from 9 April 2012, then as many again']
+    ['the two busiest weeks, from 9 April 2012', '1 day from 9 April 2012, then the next day']
     >>> [point.label for point in times.distance.points]
     ['0 days apart', '1 day apart', '2 days apart', '3 days apart', '5 days apart']
     """
@@ -570,7 +570,8 @@ def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, Date
     starts = [file[0] + 2 * n_days * at * DAY for at in range(_n_days(file) // (2 * n_days))]
     seen = [{(day.day - first).days // n_days for day in source.calendar.usual} for first in starts]
     for first in _spread([first for first, each in zip(starts, seen, strict=True) if {0, 1} <= each], N_PAIRS):
-        label = f"{counted(n_days, 'day')} from {in_words(first)}, then as many again"
+        following = "day" if n_days == 1 else f"{n_days:,} days"
+        label = f"{counted(n_days, 'day')} from {in_words(first)}, then the next {following}"
         pairs[label] = DateRanges(_days_from(first, n_days), _days_from(first + n_days * DAY, n_days))
     return pairs
 

@@ -402,8 +402,8 @@ def _lines(
     lines += [*([] if checks else [("guarantee", "none")]), *risk_lines(done.risks)]
     if done.attacked is not None:
         rate = done.attacked.rate
-        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} re-identified"
-        lines.append(("measured risk", f"{people}: {rate.words}, by the attack {done.attacked.name}"))
+        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} in both tables re-identified"
+        lines.append(("measured risk", f"{people}: {rate.words}, by {done.attacked.name}"))
     if advice is not None:
         lines.append(("advice", f"{advice.label}, for a target of {percent(advice.target)}"))
     lines.append(("cost", about_costs(losses)))
@@ -495,12 +495,13 @@ def check(
         **_safety(checks, risks),
     }
     changed = "unchanged" if is_as_written else "changed"
-    besides = ", ".join(map(saying.about_stranger, strangers)) or "nothing"
+    besides = ", ".join(map(saying.about_stranger, strangers))
+    holds = f"also holds {besides}" if strangers else "holds the release and nothing else"
     lines = risk_lines(risks)
     rows = [
         (ANSWERS[is_as_written], f"{release_file.name} is {changed} since its .json was written (SHA-256)"),
         *([] if is_told else [(ANSWERS[is_told], "its .json lists the steps of the owner's file")]),
-        (ANSWERS[not strangers], f"besides a release, it holds {besides}"),
+        (ANSWERS[not strangers], f"{release_file.name} {holds}"),
         *(
             (ANSWERS[each.holds], f"{saying.about_guarantee(each.guarantee)}: {saying.about_check(each)}")
             for each in checks

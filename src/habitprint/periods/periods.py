@@ -61,7 +61,8 @@ class Span:
     @classmethod
     def between(cls, first: date, last: date) -> "Span":
         """Return the span of some days in a row."""
-        return cls(f"{in_words(first)} to {in_words(last)}", ((first, last),))
+        words = in_words(first) if first == last else f"{in_words(first)} to {in_words(last)}"
+        return cls(words, ((first, last),))
 
     @classmethod
     def outside(cls, first: date, last: date) -> "Span":

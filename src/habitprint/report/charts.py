@@ -215,7 +215,7 @@ def curves_figure(audit: Audit) -> Figure | None:
         tables.append(_curve_table(drawn, ahead))
     fan = "" if audit.forecast is None else " Broken line and fan: forecast for more people."
     caption = (
-        "Line: measured risk, with its 95% interval as a band. Ring: the table as given. Dashed line: target, "
+        "Line: measured risk, with its 95% interval as a band. Ring: the whole table. Dashed line: target, "
         f"{percent(target)}. Dotted line: by chance.{fan}"
     )
     return Figure("Measured risk", caption, tuple(pictures), tuple(tables))
@@ -372,8 +372,9 @@ def protections_figure(found: Protections, target: float | None) -> Figure:
             layers += _words(name.encode(x=x, y=y("high"), text="text:N"), dy=down, **side)
     n_missing = len(losses) - len(drawn)
     caption = (
-        f"Each dot is one protection.{'' if advised is None else ' Ring: recommended.'}"
-        f"{'' if target is None else ' Dashed: target.'}"
+        "Each dot is one protection. Line: the least risk at each loss."
+        f"{'' if advised is None else ' Ring: recommended.'}"
+        f"{'' if target is None else ' Dashed line: target.'}"
         f"{f' {n_missing} without a defined loss: not drawn.' if n_missing else ''} {headed(keep.name)}: {keep.ends}."
     )
     spec = _spec(layers, HEIGHT, f"Measured risk against {keep.name} of {counted(len(drawn), 'protection')}.")

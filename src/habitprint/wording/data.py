@@ -40,7 +40,7 @@ def about_scope(scope: Scope) -> str:
     who = f"All {in_file}" if scope.n_attacked == scope.n_in_file else f"{scope.n_attacked:,} of {in_file}"
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (
-        f"{who} are in both tables: released and known. "
+        f"{who} are in both tables: released and known. Only they can be re-identified. "
         f"Released: {released}, {counted(scope.n_released, 'person')}. "
         f"Known to the attacker: {known}, {counted(scope.n_known, 'person')}.{rows}"
     )
@@ -94,8 +94,8 @@ def how_chosen(data: DataFacts) -> str:
         case "halves of rows":
             day = day_in_words(data.scope.known.ranges[0][0] or date.min)
             return (
-                f"No periods were given. {day} halves the rows: earlier days are released, this day and later ones are "
-                "known."
+                f"No periods were given, so half of the rows are released. These are the days before {day}. The "
+                "attacker knows the later days."
             )
 
 

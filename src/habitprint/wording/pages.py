@@ -92,9 +92,10 @@ def _attacker(audit: Audit) -> list[Block]:
     splits = {"part of the day": spec.by_hours, "day of the week": spec.by_weekday}
     parts = " and ".join(words for words, is_split in splits.items() if is_split)
     held = "shares" if audit.data.has_shares else "counts"
-    released = f"They have the released table: pseudonyms, places and {held}; no names."
-    times = f"The only times are those in places: {parts}." if parts else "They have no times."
-    reach = f"They know everybody: all {counted(scope.n_attacked_in_all, 'person')} in both tables."
+    released = f"The attacker has the released table: pseudonyms, places and {held}, but no names."
+    times = f"The only times are those in places: {parts}." if parts else "The table has no times."
+    known_in_all, both = counted(scope.n_known_in_all, "person"), f"{scope.n_attacked_in_all:,}"
+    reach = f"They know {known_in_all}. {both} of these are in the released table: everybody who can be re-identified."
     if overlap is not None:
         n = f"{audit.data.n_common:,} are in both tables (overlap: {percent(overlap)})"
         reach = f"They know only some of the people: {n}."
@@ -109,8 +110,7 @@ def _dependence(audit: Audit, drawn: Figure | None, pairs: Figure | None) -> lis
     more: list[Block] = []
     if audit.forecast is not None:
         more = [Heading("What if there are more people?"), *map(Text, risk.tell_forecast(audit.forecast))]
-    said = Text("The same attack ran again on parts of the data.")
-    return [said, drawn, *more, pairs, Bullets(missing) if missing else None]
+    return [Text(risk.about_repeated(audit)), drawn, *more, pairs, Bullets(missing) if missing else None]
 
 
 def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> list[Block | None]:
@@ -121,14 +121,15 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
         certain = [people.certainty_tiles(found.confidence), Text(people.about_calibration(found.confidence))]
         advised = audit.protections.advised
         if advised is not None and advised.confidence is not None:
-            certain.append(Text(f"With the recommended protection: {people.about_certainty(advised.confidence)}"))
+            certain.append(Text(people.about_certainty(advised.confidence, "with the recommended protection")))
         if options.person_target is not None:
             certain.append(Text(verdict.about_each_person(audit)))
     return [
         Text("A low average can hide certain victims: an attacker may name only people whose match is nearly certain."),
+        Text(_who_is_named(audit)),
         *certain,
         reliability,
-        Text("Claims can also be ordered by margin. These are the numbers of claims at each precision."),
+        Text("The attacker can also order claims by margin. These are the numbers of claims at each precision."),
         people.claims_tiles(found),
         Text(f"Of the {most_confident.n:,} most confident claims, this share is right: {most_confident.words}."),
         None if options.confident_target is None else Text(verdict.about_most_confident(audit)),
@@ -140,6 +141,17 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
             "that identify them. It is for internal use only: keep it as safe as the data."
         ),
     ]
+
+
+def _who_is_named(audit: Audit) -> str:
+    """Say whose matches are counted: more people are named than can be re-identified."""
+    repeated, n_common = risk.repeated_attack(audit), audit.data.scope.n_attacked
+    n_named = max((each.n_claims for each in audit.people.claims), default=n_common)
+    who = "joint matching" if repeated is None else repeated.name
+    some = (
+        "" if n_named <= n_common else f" Only {n_common:,} people are in both tables, so the other matches are wrong."
+    )
+    return f"These numbers are about the matches of {who}. It names {n_named:,} released people.{some}"
 
 
 def _places(audit: Audit, drawn: Figure | None) -> list[Block | None]:
@@ -162,11 +174,15 @@ def _glossary() -> tuple[Term, ...]:
 
 
 def _settings(audit: Audit) -> list[Block]:
-    """List every option, the seed, and the version of everything that was used."""
-    records = audit.options, *([] if audit.run.events is None else [audit.run.events])
-    named: list[tuple[object, str]] = [(audit.run, field.name) for field in fields(Run) if field.name != "events"]
-    named += [(record, field.name) for record in records for field in msgspec.structs.fields(record)]
-    settings = [(name.replace("_", " "), _shown(getattr(record, name))) for record, name in named]
+    """List the options that differ from their default, the seed, and the version of everything that was used."""
+    run, records = audit.run, [audit.options, *([] if audit.run.events is None else [audit.run.events])]
+    named = {field.name: getattr(run, field.name) for field in fields(Run) if field.name != "events"}
+    told = {name: value for name, value in named.items() if value}
+    told |= {"target": audit.verdict.target, "seed": audit.options.seed}
+    for record in records:
+        given = {field.name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
+        told |= {name: value for name, value in given.items() if value != getattr(type(record)(), name)}
+    settings = [(name.replace("_", " "), _shown(value)) for name, value in told.items()]
     here = fixed_texts("options here") if audit.on_all is None else ()
     of_events = fixed_texts("options of events") if audit.run.kind == "events" else ()
     return [
@@ -231,7 +247,7 @@ def _facts(audit: Audit) -> Terms:
         ("Accepted findings", ", ".join(options.accept)),
         ("Attacker", _attacker_in_short(audit)),
         ("Target", _target(audit)),
-        ("Measured risk", f"{risk.about_strongest(audit)} {headed(audit.strongest.rate.words)}."),
+        ("Measured risk", f"{risk.about_strongest(audit)} That is {audit.strongest.rate.words}."),
         ("Measured on all people", risk.on_all_people(audit)),
         ("If the attacker knows more", risk.if_more_is_known(audit)),
         *_guaranteed(audit),
@@ -247,23 +263,31 @@ def _facts(audit: Audit) -> Terms:
 def _attacker_in_short(audit: Audit) -> str:
     scope, overlap, n = audit.data.scope, audit.options.overlap, audit.run.n_others
     known = counted(scope.n_known_in_all, "person")
-    reach = "" if overlap is None else f" Is assumed to know only {percent(overlap)} of the people."
-    more = f" Also holds {counted(n, 'other release')} of the same people and combines them." if n else ""
+    reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
+    more = f" They also hold {counted(n, 'other release')} of the same people and combine them." if n else ""
     return (
-        f"Holds the released table. Knows the same habits of {known} from another time exactly, with names."
-        f"{data.attacker_of_sample(scope)}{reach} Knows the protection, and applies it to their own data if that "
-        f"helps.{more} Knows nothing else. {risk.about_training(audit.training)}"
+        f"The attacker holds the released table. They know habits of the same kind of {known} from another period, "
+        f"exactly and with names.{data.attacker_of_sample(scope)}{reach} They know the protection, and apply it to "
+        f"their own data if that helps.{more} They know nothing else. {risk.about_training(audit.training)}"
     )
 
 
 def _target(audit: Audit) -> str:
     most_confident, person = audit.options.confident_target, audit.options.person_target
-    who = "set by the user; the tool knows no legal threshold"
+    who = "The user set this target; the tool knows no legal threshold"
     if audit.options.target is None:
-        who = "the tool’s default, not a legal threshold"
-    claims = "" if most_confident is None else f" At most {percent(most_confident)} of the most confident claims right."
-    each = "" if person is None else f" At most {percent(person)} for pointing at any person’s row."
-    return f"At most {percent(audit.verdict.target)} of people re-identified: {who}.{claims}{each}"
+        who = "This is the tool’s default, not a legal threshold"
+    claims = (
+        ""
+        if most_confident is None
+        else f" At most {percent(most_confident)} of the most confident claims may be right."
+    )
+    each = (
+        ""
+        if person is None
+        else f" Pointing at any one person’s row may be right at most {percent(person)} of the time."
+    )
+    return f"At most {percent(audit.verdict.target)} of people may be re-identified. {who}.{claims}{each}"
 
 
 def _guaranteed(audit: Audit) -> list[tuple[str, str]]:
@@ -281,7 +305,7 @@ def _advice(audit: Audit) -> list[tuple[str, str]]:
         return [("Recommendation", f"{verdict.recommendation(audit).title}.{only}")]
     unseen = f" {verdict.UNSEEN}" if audit.data.scope.whole is not None else ""
     return [
-        ("Recommendation", f"“{advised.label}”, to keep the {SCALES[found.keep].kept}.{unseen}"),
+        ("Recommendation", f"Protect with “{advised.label}”. It best keeps the {SCALES[found.keep].kept}.{unseen}"),
         *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
         ("… re-identified", protections.measured_on(advised)),
         ("… cost", sentence(releases.about_costs(advised.losses))),

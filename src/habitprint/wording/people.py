@@ -11,7 +11,7 @@ from habitprint.auditing.people import (
     People,
     PlaceMap,
 )
-from habitprint.formatting import at_most, counted, percent
+from habitprint.formatting import at_most, counted, percent, sentence
 from habitprint.wording.blocks import Table, Tile, Tiles, table
 from habitprint.wording.risk import rate_cells
 
@@ -19,8 +19,8 @@ N_LEVELS = 3  # levels of precision that are shown
 NOTHING = 1e-6  # a margin that is only rounding
 
 
-def about_certainty(found: Confidence) -> str:
-    """Say for how many people the attacker's match is nearly certain.
+def about_certainty(found: Confidence, condition: str = "") -> str:
+    """Say for how many people the attacker's match is nearly certain, under a condition if there is one.
 
     Examples
     --------
@@ -30,13 +30,16 @@ def about_certainty(found: Confidence) -> str:
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
     >>> about_certainty(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))
-    'For 50 people, no match of the attacker is more than 2% certain.'
+    'No match of the attacker is more than 2% certain, for any of 50 people.'
     """
     certain = [each for each in found.above if each.n_people]
     if not certain:
-        return f"For {found.n_people:,} people, no match of the attacker is more than {at_most(found.highest)} certain."
-    level, n = certain[-1].level, certain[-1].n_people
-    return f"For {n:,} of {found.n_people:,} people the attacker’s match is more than {percent(level)} certain."
+        most, of = at_most(found.highest), counted(found.n_people, "person")
+        said = f"no match of the attacker is more than {most} certain, for any of {of}"
+    else:
+        level, n = certain[-1].level, certain[-1].n_people
+        said = f"for {n:,} of {found.n_people:,} people the attacker’s match is more than {percent(level)} certain"
+    return sentence(f"{condition}, {said}" if condition else said)
 
 
 def certainty_tiles(found: Confidence) -> Tiles:
@@ -67,9 +70,10 @@ def about_calibration(found: Confidence) -> str:
     scores = found.reliability
     return (
         "Each match of the joint attack has a calibrated probability of being right. It was trained on one half of the "
-        f"people and used on the other half. In ten groups it differs by {percent(scores.error)} from the share that "
-        f"is right. Brier score: {scores.brier:.3f}, and {scores.brier_of_base:.3f} with one probability for all. Log "
-        f"loss: {scores.log_loss:.3f}, and {scores.log_loss_of_base:.3f}."
+        "people and used on the other half. The matches were sorted by probability into ten groups. On average, the "
+        f"probability of a group differs by {percent(scores.error)} from its share of right matches. The Brier score "
+        f"is {scores.brier:.3f}; one probability for all would have {scores.brier_of_base:.3f}. The log loss is "
+        f"{scores.log_loss:.3f}; one probability for all would have {scores.log_loss_of_base:.3f}."
     )
 
 
@@ -111,7 +115,9 @@ def margins_table(people: People) -> Table:
 
     shares = ([None] * 3 if group.precision is None else rate_cells(group.precision)[2:5] for group in people.margins)
     rows = [[name(group), group.n_users, *share] for group, share in zip(people.margins, shares, strict=True)]
-    note = "The margin of a match is the loss of the best total without it, as a share of the largest gain."
+    note = (
+        "The margin says how much worse the best total is without the match, as a share of the largest gain of a pair."
+    )
     heads = ["Margin", "People", "Right", "Lower end", "Upper end"]
     return table("People by the margin of their match", heads, rows, note=note)
 

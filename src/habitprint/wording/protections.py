@@ -43,7 +43,7 @@ def about_protections(audit: Audit) -> str:
     --------
     >>> import habitprint as hp
     >>> about_protections(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[:42]
-    '0 of 22 protections guarantee at most 5%. '
+    '0 of 22 protections guarantee the target o'
     """
     found, target = audit.protections, audit.verdict.target
     if found.trials[0].passes:
@@ -54,8 +54,8 @@ def about_protections(audit: Audit) -> str:
     n_guaranteed = len(found.within(target, "guaranteed"))
     # On protections that cost more than the answer only screening attacks ran.
     n_others = len(found.within(target, "measured", OPEN)) - n_guaranteed
-    others = f"{counted(n_others, 'other')} stayed within {percent(target)} only in our tests."
-    tried = f"{n_guaranteed:,} of {counted(found.n_tried, 'protection')} guarantee at most {percent(target)}."
+    others = f"{counted(n_others, 'other')} met it only in our tests."
+    tried = f"{n_guaranteed:,} of {counted(found.n_tried, 'protection')} guarantee the target of {percent(target)}."
     on_all = f" {found.n_on_all:,} of them were tested on {found.n_users_in_all:,} people." if found.screened else ""
     return f"{tried} {others}{on_all}{about_only_measured(found.only_measured)}{_why_none(audit)}"
 
@@ -164,7 +164,7 @@ def short_table(found: Protections) -> blocks.Table:
         rebuilt = None if trial.reconstruction is None else trial.reconstruction.rate.high
         ends = map(_end, (trial.guaranteed.average, trial.risk.high, rebuilt))
         rows.append([trial.label, *ends, _loss(trial, found.keep)])
-    heads = ["Protection", "guarantee", "measured", "reconstructed", "loss"]
+    heads = ["Protection", "guarantee", "measured, up to", "reconstructed, up to", "loss"]
     marked = [at == found.chosen for at in shown]
     return table("The best protections", heads, rows, marked=marked, note=f"Loss: {SCALES[found.keep].name}.")
 
@@ -245,7 +245,7 @@ def about_advised(trial: Trial, periods: str | None) -> list[Block]:
         ("Holds, but no guarantee for people", holds),
     )
     people = counted(trial.risk.n, "person")
-    attacks = f"The strongest of {trial.n_attacks} attacks on the table protected this way, {people}"
+    attacks = f"The strongest of {trial.n_attacks} attacks on the protected table, which leaves {people} in both tables"
     split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
     return [
         Heading(f"Recommended protection: {trial.label}"),

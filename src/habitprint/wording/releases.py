@@ -40,10 +40,10 @@ STRANGERS: dict[StrangerCode, str] = {
     "ids-not-fresh": "user ids that are not the fresh ones of its last step",
 }
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
-NOT_FRESH = "nothing is guaranteed: the ids are not fresh, and may tell whose row it is"
+NOT_FRESH = "nothing is guaranteed: the ids are not fresh, so they may tell whose row is whose"
 UNIQUE = "nothing is guaranteed: every row is unique"
 NOT_MEASURED = "not measured: that needs the original, the attacker's data, and groups that no later step changed"
-WHOLE_ROWS = "rows are published one by one: an attacker who points at the right row has it"
+WHOLE_ROWS = "each row is published whole: an attacker who points at the right row has it"
 
 
 def about_note(code: str, numbers: Mapping[str, float]) -> str:
@@ -282,7 +282,7 @@ def loss_lines(losses: Losses) -> list[tuple[str, str]]:
     --------
     >>> for line in loss_lines(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10)):
     ...     print(*line, sep=": ")
-    information loss: 0.2500 (0: nothing is lost, 1: everybody looks the same)
+    information loss: 0.2500 (0 means that nothing is lost, 1 means that everybody looks the same)
     predictive value: not measured (no other data was given)
     totals per place: off by 3.1%, every user counting once
     top 20 places: 0% missed; 0% of their pairs swapped
@@ -366,13 +366,13 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     --------
     >>> for line in risk_lines(Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True)):
     ...     print(*line, sep=": ")
-    row pointed at: guaranteed: right for at most 5% of people on average, and nobody with a chance above 5%
+    row pointed at: guaranteed: an attacker who points at a person’s row is right at most 5% of the time
     row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     """
     pointed = NOT_FRESH
     if (guaranteed := risks.guaranteed) is not None:
-        pointed = f"guaranteed: right for {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
+        pointed = f"guaranteed: {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
     rows = places = NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     if (found := risks.reconstruction) is not None:
         few = found.few_places
@@ -388,15 +388,16 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
 
 
 def bound_in_short(guaranteed: GuaranteedRisk) -> str:
-    """Return what is guaranteed about pointing at rows in a few words; bounds are rounded up.
+    """Return what is guaranteed about pointing at rows, as a clause; bounds are rounded up.
 
     Examples
     --------
     >>> bound_in_short(GuaranteedRisk(0.0501, 0.1))
-    'at most 5.1% of people on average, and nobody with a chance above 10%'
+    'an attacker who points at a person’s row is right at most 5.1% of the time on average, and 10% for any person'
     """
-    largest = at_most(guaranteed.highest)
-    return f"at most {at_most(guaranteed.average)} of people on average, and nobody with a chance above {largest}"
+    mean, largest = at_most(guaranteed.average), at_most(guaranteed.highest)
+    most = "" if mean == largest else f" on average, and {largest} for any person"
+    return f"an attacker who points at a person’s row is right at most {mean} of the time{most}"
 
 
 def tell_bound(guaranteed: GuaranteedRisk) -> str:
@@ -405,10 +406,10 @@ def tell_bound(guaranteed: GuaranteedRisk) -> str:
     Examples
     --------
     >>> tell_bound(GuaranteedRisk(0.2, 0.2))
-    'At most 20% of people on average, and nobody with a chance above 20%.'
+    'An attacker who points at a person’s row is right at most 20% of the time.'
     """
     if guaranteed.average >= 1:
-        return "None: every row is unlike all others, so nothing limits what an attack that was not made could reach."
+        return "None. Every row is unique, so attacks that were not run may re-identify more people."
     return sentence(bound_in_short(guaranteed))
 
 

@@ -50,7 +50,6 @@ MEANINGS: dict[tuple[Dimension, Trend], str] = {
     ("duration", "rises"): "more days reveal more about habits",
     ("counts", "rises"): "more counts reveal more about habits",
     ("distance", "falls"): "habits change, so data from another time reveals less",
-    ("distance", "no clear change"): "the risk does not clearly fall in that time",
 }
 ALL, NOTHING = 0.9995, 0.0005  # shares that would be shown as all, and as nothing
 
@@ -121,6 +120,43 @@ def about_strongest(audit: Audit) -> str:
     sampled = "" if audit.data.scope.whole is None else " of the sample"
     people = f"{whole(rate.n_correct)} of {counted(rate.n, 'person')}{sampled}"
     return f"The strongest attack is {name}. It re-identifies {people}."
+
+
+def repeated_attack(audit: Audit) -> Outcome | None:
+    """Return the attack that is repeated on parts of the data, and whose matches are looked into; None if not stored.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> repeated_attack(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).name
+    'joint matching, rarity-half'
+    """
+    joint = [
+        each
+        for each in audit.attacks
+        if each.method == "joint" and each.weight == audit.weight and not each.uses_totals and not each.is_cross_fitted
+    ]
+    return max(joint, key=lambda each: each.rate.high, default=None)
+
+
+def about_repeated(audit: Audit) -> str:
+    """Say which attack is repeated on parts of the data, and how far it is from the strongest one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_repeated(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    'The strongest attack, joint matching, rarity-half, was repeated on parts of the data.'
+    """
+    repeated, strongest = repeated_attack(audit), audit.strongest
+    if repeated is None:
+        return "One attack was repeated on parts of the data."
+    if repeated.rate == strongest.rate:
+        return f"The strongest attack, {repeated.name}, was repeated on parts of the data."
+    return (
+        f"To save time, one attack was repeated on parts of the data: {repeated.name}. On all of the data it "
+        f"re-identifies {percent(repeated.rate.value)}, and the strongest attack {percent(strongest.rate.value)}."
+    )
 
 
 def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
@@ -253,7 +289,7 @@ def about_evidence(evidence: Sequence[Evidence]) -> str:
     Examples
     --------
     >>> about_evidence([Evidence("logarithm", 0.25), Evidence("fourth-root", 0.75, is_rarer=True)])
-    'Visiting the same rare places is the strongest evidence (75%); spending similar shares of time at the same places \
+    'Visiting the same rare places is the strongest evidence (75%). Spending similar shares of time at the same places \
 adds 25%.'
     """
 
@@ -261,8 +297,8 @@ adds 25%.'
         return EVIDENCE[each.kind].format(" rare" if each.is_rarer else "")
 
     first, *rest = sorted(evidence, key=lambda each: -each.share)
-    others = "".join(f"; {named(each)} adds {percent(each.share)}" for each in rest)
-    return f"{headed(named(first))} is the strongest evidence ({percent(first.share)}){others}."
+    others = "".join(f" {headed(named(each))} adds {percent(each.share)}." for each in rest)
+    return f"{headed(named(first))} is the strongest evidence ({percent(first.share)}).{others}"
 
 
 def about_training(trained: AttackerTraining) -> str:
@@ -278,7 +314,7 @@ def about_training(trained: AttackerTraining) -> str:
         people = f"that needs at least {FEWEST_PEOPLE} people in both tables"
         why = people if trained.missing == "people" else "two tables hold no times"
         return f"The attacker could not train: {why}."
-    own = "their own data: the first and second half of what they know about"
+    own = "their own data: they compared its first half with its second half, for"
     source = own if trained.on == "own data" else "two earlier tables of"
     people = counted(trained.n_people, "person")
     return f"The attacker trained on {source} {people}. {about_evidence(trained.evidence)}"
@@ -344,10 +380,11 @@ def _shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
     if dimension == "pairs":
         return _differences(points)
     first, last = points[0], points[-1]
-    between, meaning = f"From {first.label} to {last.label}, the risk", MEANINGS.get((dimension, trend))
+    start, end = (f"“{label}”" if ", " in label else label for label in (first.label, last.label))
+    between, meaning = f"From {start} to {end}, the risk", MEANINGS.get((dimension, trend))
     if trend == "no clear change":
-        shares = f"{_with_interval(first.rate)}, then {_with_interval(last.rate)}"
-        return f"{between} does not clearly change: {shares}.{f' {headed(meaning)}.' if meaning else ''}"
+        shares = f"It is {_with_interval(first.rate)} at first and {_with_interval(last.rate)} at last"
+        return f"{between} does not clearly change. {shares}."
     why = f": {meaning}" if meaning else ""
     return f"{between} {trend} from {percent(first.rate.value)} to {percent(last.rate.value)}{why}."
 
@@ -358,8 +395,8 @@ def _differences(points: Sequence[Point]) -> str:
     level = 1 - (1 - LEVEL) / len(points)
     is_clear = change_of(least.rate.at(level), most.rate.at(level)) == "rises"
     return (
-        f"The risk is lowest for {least.label}, {_with_interval(least.rate)}, and highest for {most.label}, "
-        f"{_with_interval(most.rate)}: the difference is {'clear' if is_clear else 'not clear'}."
+        f"The risk is lowest for “{least.label}”: {_with_interval(least.rate)}. It is highest for “{most.label}”: "
+        f"{_with_interval(most.rate)}. The difference is {'clear' if is_clear else 'not clear'}."
     )
 
 
@@ -423,8 +460,8 @@ def about_forecast(found: Forecast) -> str:
     if found.n <= found.n_measured:
         return f"Among {_people(found.n)} of these people, the risk would be {share}."
     return (
-        f"Forecast for {_people(found.n)} similar people: {share}. Measured on "
-        f"{_people(found.n_measured)} people: {percent(found.measured.value)}."
+        f"Forecast for {_people(found.n)} similar people: {share}. The same attack re-identifies "
+        f"{percent(found.measured.value)} of the {_people(found.n_measured)} people measured."
         f"{' The forecast is vague: test more people.' if found.is_vague else ''}"
     )
 
@@ -450,17 +487,19 @@ def about_needed(needed: PeopleNeeded) -> str:
     Examples
     --------
     >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
-    For a risk within 5% without protection, a release needs about 120,000 people (at least 40,000; perhaps no \
-population is large enough).
+    For a risk within 5% without protection, a release needs about 120,000 people (at least 40,000; perhaps no number \
+is enough).
     """
     start = f"For a risk within {percent(needed.target)} without protection"
     if needed.low is None:
         return f"No realistic population brings the unprotected table below {percent(needed.target)}."
     if needed.n is None:
-        return f"{start}, probably no population is large enough; at least {_people(needed.low)} are needed."
+        return (
+            f"{start}, a release needs at least {_people(needed.low)} people. Probably no number of people is enough."
+        )
     if needed.high is not None and needed.high <= needed.n_measured:
         return f"{start}, {_people(needed.high)} people are enough."
-    sure = "perhaps no population is large enough" if needed.high is None else f"at most {_people(needed.high)}"
+    sure = "perhaps no number is enough" if needed.high is None else f"at most {_people(needed.high)}"
     return f"{start}, a release needs about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
 
 
@@ -477,21 +516,22 @@ def about_law(found: Forecast) -> str:
     """
     steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
     return (
-        f"The curve that fits best gives {percent(found.law.share(found.n))}: {_meaning(found.law)}. The forecast is "
-        f"the median of all curves that fit. The interval allows a fall {steeper:.2g} times as steep or as flat."
+        f"The curve that fits best gives {percent(found.law.share(found.n))}. By this curve, {_meaning(found.law)}. "
+        "The forecast is the median of all curves that fit. The interval allows for a share that falls "
+        f"{steeper:.2g} times as fast, or as many times more slowly."
     )
 
 
 def _meaning(law: Law) -> str:
     start = max(round(law.b), 1)
-    falls = f"from about {start:,} people on, each doubling leaves {percent(2**-law.a)}"
+    falls = f"from about {start:,} people on, each doubling of their number leaves {percent(2**-law.a)}"
     if law.a > STEEP:
         falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
     if law.always >= ALL:
-        return "all are re-identified among any number of people"
+        return "everybody is re-identified among any number of people"
     if law.always < NOTHING:
-        return f"nobody is re-identified among very many people, and {falls}{'' if law.a > STEEP else ' of the share'}"
-    return f"{percent(law.always)} are re-identified among any number of people; of the others, {falls}"
+        return f"the share falls towards zero: {falls}{'' if law.a > STEEP else ' of the share'}"
+    return f"{percent(law.always)} of people are re-identified among any number of people; of the others, {falls}"
 
 
 def _people(n: int) -> str:

@@ -10,7 +10,7 @@ from habitprint.wording.data import of_sample
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
 from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
-from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed
+from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed, tell_bound
 from habitprint.wording.risk import about_strongest, if_more_is_known, interval
 
 LIKELY = 0.95  # claims of such a precision are told
@@ -149,12 +149,7 @@ def recommendation(audit: Audit) -> Card:
 
 
 def _guarantee(trial: Trial) -> str:
-    guaranteed = trial.guaranteed
-    if guaranteed.average >= 1:
-        return "None."
-    mean, largest = at_most(guaranteed.average), at_most(guaranteed.highest)
-    most = "" if mean == largest else f" on average, and at most {largest} for any person"
-    return f"An attacker who points at a person’s row is right at most {mean} of the time{most}."
+    return "None." if trial.guaranteed.average >= 1 else tell_bound(trial.guaranteed)
 
 
 def cautions(audit: Audit) -> tuple[str, ...]:
@@ -212,7 +207,7 @@ def details(audit: Audit) -> list[str]:
     if people.confidence is not None:
         said.append(about_certainty(people.confidence))
     if found.advised is not None and found.advised.confidence is not None:
-        said.append(f"With the recommended protection: {about_certainty(found.advised.confidence)}")
+        said.append(about_certainty(found.advised.confidence, "with the recommended protection"))
     if options.confident_target is not None:
         said.append(about_most_confident(audit))
     if options.person_target is not None:
