@@ -138,15 +138,15 @@ def shown_by_pairs(points: list[Point]) -> str:
 
 def test_of_pairs_the_lowest_and_the_highest_are_compared_whatever_their_order() -> None:
     words = shown_by_pairs(made_up(60, 150, 20, 61))
-    assert "lowest for 3 days, 10% " in words
-    assert "highest for 2 days, 75% " in words
-    assert "the difference is clear" in words
-    assert "the difference is not clear" in shown_by_pairs(made_up(60, 65, 62))
+    assert "lowest for “3 days”: 10% " in words
+    assert "highest for “2 days”: 75% " in words
+    assert "The difference is clear" in words
+    assert "The difference is not clear" in shown_by_pairs(made_up(60, 65, 62))
 
 
 def test_a_difference_that_is_clear_of_two_pairs_is_not_of_the_two_furthest_of_many() -> None:
-    assert "the difference is clear" in shown_by_pairs(made_up(50, 80))
-    assert "the difference is not clear" in shown_by_pairs(made_up(50, *[65] * 20, 80))
+    assert "The difference is clear" in shown_by_pairs(made_up(50, 80))
+    assert "The difference is not clear" in shown_by_pairs(made_up(50, *[65] * 20, 80))
 
 
 def test_there_are_five_pairs_of_equal_length_where_the_file_has_them() -> None:

@@ -328,7 +328,7 @@ def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh
             assert "nothing is guaranteed" in text
         else:
             assert guaranteed["average"] <= guaranteed["highest"] == 1 / 7
-            assert "right at most 13.4% of the time on average, and 14.3% for any person" in text
+            assert "right at most 13.4% of the time on average, and at most 14.3% for any person" in text
 
 
 def test_findings_are_printed_but_not_published(

@@ -151,7 +151,7 @@ def _who_is_named(audit: Audit) -> str:
     some = (
         "" if n_named <= n_common else f" Only {n_common:,} people are in both tables, so the other matches are wrong."
     )
-    return f"These numbers are about the matches of {who}. It names {n_named:,} released people.{some}"
+    return f"These numbers are about the attack “{who}”. It names {n_named:,} released people.{some}"
 
 
 def _places(audit: Audit, drawn: Figure | None) -> list[Block | None]:
@@ -316,9 +316,10 @@ def _advice(audit: Audit) -> list[tuple[str, str]]:
 def _not_covered(audit: Audit) -> str:
     advised, target = audit.protections.advised, audit.verdict.target
     guaranteed = audit.verdict.guaranteed if advised is None else advised.guaranteed
-    # A guarantee rests on identical rows, so on groups.
     is_guaranteed = guaranteed.is_within(min(target, ALMOST_ONE)) and audit.data.scope.whole is None
-    return " ".join([*fixed_texts("groups" if is_guaranteed else "only measured"), *fixed_texts("not covered")])
+    is_grouped = (audit.protections.trials[0] if advised is None else advised).risks.is_grouped
+    of_guarantee = "groups" if is_grouped else "whole rows"
+    return " ".join([*fixed_texts(of_guarantee if is_guaranteed else "only measured"), *fixed_texts("not covered")])
 
 
 def _inputs(inputs: Sequence[InputFile]) -> blocks.Table:

@@ -376,11 +376,11 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     rows = places = NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     if (found := risks.reconstruction) is not None:
         few = found.few_places
-        apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
+        apart = f"; {percent(few.value)} of people with one or two places" if few is not None and few.n_correct else ""
         draws = "" if risks.n_draws == 1 else f"; the worst of {risks.n_draws} random draws"
         rows = (
-            f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}), beside "
-            f"{percent(found.rate.by_chance)} that the attacker’s own data show without it{apart}"
+            f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}), not counting "
+            f"the {percent(found.rate.by_chance)} whose row the attacker’s own data already show{apart}"
         )
     if risks.attribution is not None:
         places = _attributed(risks.attribution)
@@ -393,10 +393,13 @@ def bound_in_short(guaranteed: GuaranteedRisk) -> str:
     Examples
     --------
     >>> bound_in_short(GuaranteedRisk(0.0501, 0.1))
-    'an attacker who points at a person’s row is right at most 5.1% of the time on average, and 10% for any person'
+    'an attacker who points at a person’s row is right at most 5.1% of the time on average, and at most 10% for any \
+person'
     """
     mean, largest = at_most(guaranteed.average), at_most(guaranteed.highest)
-    most = "" if mean == largest else f" on average, and {largest} for any person"
+    most = "" if mean == largest else f" on average, and at most {largest} for any person"
+    if guaranteed.highest >= 1:
+        most = " on average; for some people, nothing is guaranteed"
     return f"an attacker who points at a person’s row is right at most {mean} of the time{most}"
 
 
@@ -409,7 +412,7 @@ def tell_bound(guaranteed: GuaranteedRisk) -> str:
     'An attacker who points at a person’s row is right at most 20% of the time.'
     """
     if guaranteed.average >= 1:
-        return "None. Every row is unique, so attacks that were not run may re-identify more people."
+        return "None. No two rows are identical, so attacks that were not run may re-identify more people."
     return sentence(bound_in_short(guaranteed))
 
 
