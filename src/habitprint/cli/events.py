@@ -387,6 +387,8 @@ def inspect(files: EventFiles, reading: Reading, stays: StaysOption = None, as_j
     shared, read_as = found.shared, opened.read_as
     facts = {name: value for name, value in vars(found).items() if name not in ("shared", "calendar")}
     facts |= {
+        "first": found.first.isoformat(),
+        "last": found.last.isoformat(),
         "read_as": {name: getattr(read_as, name) for name in ("words", "dialect", "time_formats")},
         "strays": found.calendar.strays,
         "shared_histories": {name: getattr(shared, name) for name in ("n_users", "sampled", "clock", "pairs")},
