@@ -7,18 +7,26 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from habitprint.attacks import Attack, SuiteResult, count_identified, run_attack, run_screening, run_suite
-from habitprint.auditing.candidates import TRIAL_SEED, UNPROTECTED, Candidate, list_candidates, why_no_noise
+from habitprint.attacks import Attack, Scenario, SuiteResult, count_identified, run_attack, run_screening, run_suite
+from habitprint.auditing.candidates import (
+    TRIAL_SEED,
+    UNPROTECTED,
+    Candidate,
+    group_needed,
+    list_candidates,
+    why_no_noise,
+)
 from habitprint.auditing.goal import FAIL, OPEN, ROWS, Decide, Goal, judge
 from habitprint.auditing.people import Confidence, look_closer
 from habitprint.auditing.trials import Best, NotTried, Protections, Trial, make_trial
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, UtilityMetric, find_cheapest, may_be_cheaper
 from habitprint.matching import Matching
-from habitprint.mechanisms import Release
+from habitprint.mechanisms import Microaggregate, Release, chain, with_seed
+from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.runtime.parallel import run_parallel
+from habitprint.runtime.parallel import Once, run_parallel
 
 STAGE = "protections"
 MOST_CONFIRMED = 12
@@ -484,6 +492,8 @@ class _Runner:
     look: Look | None
     progress: Progress
     starts: dict[Candidate, Start] = field(default_factory=dict)  # on all users, where the full suite may follow
+    # By tables and what comes before groups: the table so far, and who is near whom in it.
+    ungrouped: dict[tuple[Scenario, Candidate | None], Once[tuple[Release, Neighbours]]] = field(default_factory=dict)
 
     def screen(self, candidates: Sequence[Candidate]) -> tuple[dict[Candidate, Trial], list[NotTried]]:
         """Try all on a part of the users, and return what came of it.
@@ -555,15 +565,33 @@ class _Runner:
         What is out has no start for further attacks: releases take memory.
         """
         goal, tables = self.goal, base.scenario
-        release, protected = tables.protected_by(candidate.mechanism, progress)
+        release = self._protect(tables, candidate, progress)
         if candidate == UNPROTECTED:
             return make_trial(tables, candidate, release, base, goal), None
         # With many users time matters: what is above the target is out, however far.
         limit = None if self.part is self.whole else goal.target
+        protected = tables.with_release(release)
         attacked = run_screening(protected, base.screening, limit=limit, seed=goal.seed, progress=progress)
         trial = make_trial(tables, candidate, release, attacked, goal)
         is_out = judge(Goal(goal.target), trial.evidence(), "measured") is FAIL
         return trial, None if is_out else (release, [(each.attack, each.matching) for each in attacked.results])
+
+    def _protect(self, tables: Scenario, candidate: Candidate, progress: Progress) -> Release:
+        """Protect; of groups, the table before them and who is near whom are found once for all sizes."""
+        before = Release(tables.released, tables.steps)
+        if not candidate.is_cheaper_among_more:
+            return candidate.mechanism(before, progress=progress)
+        *first, last = with_seed(candidate.recipe, TRIAL_SEED)
+        assert isinstance(last, Microaggregate)  # noqa: S101  (groups come last)
+        k = max(last.k, group_needed(self.goal.target))
+
+        def find(progress: Progress) -> tuple[Release, Neighbours]:
+            ungrouped = chain(*first)(before, progress=progress)
+            shares = ungrouped.histograms.in_order().shares
+            return ungrouped, find_neighbours(shares, last.loss, min(k, shares.shape[0]), progress)
+
+        ungrouped, neighbours = self.ungrouped.setdefault((tables, candidate.base), Once(find))(progress)
+        return last.among(neighbours, ungrouped, progress=progress)
 
     def _attack_further(self, candidate: Candidate, progress: Progress) -> Trial:
         """Make all attacks that were not made yet."""
