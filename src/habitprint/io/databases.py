@@ -96,13 +96,15 @@ def _hidden(text: str, address: str) -> str:
     --------
     >>> _hidden("no port 'pa' at host", "postgresql://me:pa/ss@host/calls")
     "no port '…' at host"
+    >>> _hidden("wrong password: calls", "postgresql://me:calls@host/calls")
+    'wrong password: …'
     """
-    rest = address.partition("://")[2]
-    parts = {part for spelled in (rest, unquote(rest)) for part in re.split(PARTS, spelled)}
+    user, _, query = address.partition("://")[2].rpartition(_public(address) or HIDDEN)
+    parts = {part for text in (user, query, unquote(user), unquote(query)) for part in re.split(PARTS, text)}
     # The name before a value is none: 'password' may be said.
     parts |= {part.partition("=")[2] for part in parts}
     text = text.replace(address, without_password(address))
-    for secret in sorted(parts - {"", *re.split(PARTS, _public(address))}, key=len, reverse=True):
+    for secret in sorted(parts - {""}, key=len, reverse=True):
         exact = re.escape(secret)
         text = re.sub(exact if len(secret) >= LONG else rf"(?<!\w){exact}(?!\w)", HIDDEN, text)
     return text
