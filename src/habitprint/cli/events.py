@@ -410,7 +410,8 @@ def _about_check(found: hp.EventsCheck, read_as: ReadAs) -> list[Block]:
             ("repeated rows", f"{found.n_repeats:,}"),
             ("shared histories", f"{found.shared.n_users:,} users"),
         ),
-        *(Text(told(finding, stops="stops an audit")) for finding in found.findings),
+        # As commands, which are never broken: some end in an option to paste.
+        *(Command(*told(finding, stops="stops an audit").split(": ", 1)) for finding in found.findings),
     ]
     if not found.shared.n_users:
         return blocks

@@ -21,7 +21,7 @@ from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
 from habitprint.io.files import write_all
 from habitprint.progress import Progress
-from habitprint.wording.blocks import Table, Text, table
+from habitprint.wording.blocks import Cell, Table, Text, table
 from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
 
 NOT_PROTECTED = "among more people, a protection would form other groups and other noise"
@@ -161,11 +161,15 @@ def _measure(
 def _curve(found: hp.Forecast, sizes: Sequence[hp.Measured]) -> Table:
     """Return the measured sizes, and four sizes up to the population, as a table."""
     rows = [
-        (size.n_users, percent(size.rate.value), size.rate.interval_words, "measured")
+        (size.n_users, _share(size.rate.value), size.rate.interval_words, "measured")
         for size in sizes or (hp.Measured(found.n_measured, found.measured),)
     ]
     ahead = [point for point in found.fan if point.n > found.n_measured]
     for at in sorted({round((len(ahead) - 1) * part / 3) for part in range(4)} if ahead else ()):
         point = ahead[at]
-        rows.append((point.n, percent(point.share), f"{percent(point.low)} to {at_most(point.high)}", "forecast"))
+        rows.append((point.n, _share(point.share), f"{percent(point.low)} to {at_most(point.high)}", "forecast"))
     return table("Forecast", ["people", "re-identified", "95% interval", ""], rows)
+
+
+def _share(share: float) -> Cell:
+    return Cell(percent(share), share)
