@@ -327,9 +327,9 @@ def named_period(spec: hp.EventSpec) -> Period | None:
     >>> named_period(hp.EventSpec(release_span="2012-04-09..2012-04-15"))
     AllOtherTime(released=('2012-04-09', '2012-04-15'), known=None)
     """
-    has_spans = spec.release_span is not None or spec.known_span is not None
     options = {
-        "--release-span or --known-span": has_spans,
+        "--release-span": spec.release_span is not None,
+        "--known-span": spec.known_span is not None and spec.release_span is None,
         "--weeks": spec.weeks is not None,
         "--ranges": spec.ranges is not None,
         "--halves": spec.halves,
@@ -354,7 +354,7 @@ def named_period(spec: hp.EventSpec) -> Period | None:
     known = None if spec.known_span is None else to_span(spec.known_span)
     if released is not None and known is not None:
         return hp.DateRanges(released, known)
-    return hp.AllOtherTime(released, known) if has_spans else None
+    return hp.AllOtherTime(released, known) if asked else None
 
 
 def period_or(spec: hp.EventSpec, otherwise: Period) -> Period:

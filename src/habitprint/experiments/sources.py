@@ -95,7 +95,7 @@ class Folders:
     def __post_init__(self) -> None:
         for name in ("d4d", "web_history", "geolife"):
             folder = getattr(self, name)
-            instead = "these parts are skipped" if name == "geolife" else "a synthetic twin takes its place"
+            instead = "GeoLife is skipped" if name == "geolife" else "a synthetic twin takes its place"
             if folder is not None and not folder.is_dir():
                 raise InputError(
                     f"--{name.replace('_', '-')}: there is no folder {folder}",

@@ -39,7 +39,7 @@ SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 COLUMNS = ("user", "place", "count")  # of a release
 OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
-TOGETHER = "give a release that habitprint protect wrote, with its .json file beside it"
+TOGETHER = "give a table that habitprint protect wrote, with its .json file beside it"
 StrangerCode = Literal["column", "order-of-columns", "zero-counts", "metadata", "formatting", "ids-not-fresh"]
 
 
