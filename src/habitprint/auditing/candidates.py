@@ -33,6 +33,7 @@ Kind = Literal[
     "none",
     "micro-aggregation",
     "groups of shared places",
+    "groups of widely shared places",
     "uneven groups",
     "top places",
     "suppression",
@@ -42,7 +43,12 @@ Kind = Literal[
     "places put together",
     "rare places merged",
 ]
-GROUPED: tuple[Kind, ...] = ("micro-aggregation", "groups of shared places", "uneven groups")
+GROUPED: tuple[Kind, ...] = (
+    "micro-aggregation",
+    "groups of shared places",
+    "groups of widely shared places",
+    "uneven groups",
+)
 
 
 @dataclass(frozen=True)
@@ -188,6 +194,7 @@ def list_candidates(
     in_pairs = {*GROUPS_IN_PAIRS, enough}
     even = [micro_aggregation(k) for k in groups]
     shared = [shared_places(k) for k in groups if k in in_pairs]
+    shared += [widely_shared_places(k) for k in groups if k == enough]
     uneven = [] if smallest is None else _uneven(mean, smallest, largest)
     # After the two mildest of several: strong ones need no second protection.
     starts = [*(coarse or rare)[:2], *top[:2]]
@@ -220,6 +227,13 @@ shared_places = partial(
     "groups of shared places",
     "groups of {}; only places visited by 2 or more members",
     partial(mechanisms.Microaggregate, least_members=2),
+)
+# Nor can a member who knows their own value subtract it to get the value of another.
+widely_shared_places = partial(
+    _of,
+    "groups of widely shared places",
+    "groups of {}; only places visited by 3 or more members",
+    partial(mechanisms.Microaggregate, least_members=3),
 )
 top_places = partial(_of, "top places", "the {:,} most popular places only", mechanisms.KeepTopPlaces)
 suppression = partial(_of, "suppression", "no count below {:,}", mechanisms.SuppressBelow)
