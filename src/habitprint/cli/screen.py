@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
+import numpy as np
 import polars as pl
 import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
@@ -178,6 +179,8 @@ def _plain(value: object) -> object:
     """Return what JSON has no form for in a form that it has."""
     if isinstance(value, PurePath):
         return str(value)
+    if isinstance(value, np.generic):  # a number of numpy's
+        return value.item()
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
     if isinstance(value, Mapping):
