@@ -230,7 +230,7 @@ def test_the_truth_may_be_a_table_with_text_for_integers() -> None:
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        ("same", "not a truth"),
+        ("same", "does not hold true pairs"),
         ({"released": [1, 1], "known": [1, 2]}, "more than once"),
         ({1: 5, 2: 5}, "more than once"),
         (pl.DataFrame({"released": [1]}), "no column 'known'"),

@@ -82,7 +82,7 @@ def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: f
 def audit_with(found: hp.Audit, on_all: Rate, target: float) -> hp.Audit:
     fact = Outcome("joint", "l1", on_all, 0.0, 0)
     trials = (
-        replace(found.protections.trials[0], passes=found.strongest.rate.high <= target),
+        replace(found.protections.trials[0], attacks=(found.strongest,), passes=found.strongest.rate.high <= target),
         *found.protections.trials[1:],
     )
     protections = replace(found.protections, trials=trials)
@@ -212,8 +212,8 @@ def test_the_attacker_knows_all_people_and_those_of_the_sample_where_it_is_attac
     in_sample = "In all but one attack both tables hold the sample only: 80 people"
     page, record = Outline(hp.render_report(sampled)).text, to_markdown(build_record(sampled))
     assert in_sample in record
-    assert "habits of 160 people from another time exactly, with names" in record
-    assert f"They know everybody: all 160 people in both tables. {in_sample}" in page
+    assert "of 160 people" in record
+    assert in_sample in page
     assert "--overlap" not in page  # it would be refused
     here = to_markdown(build_record(audit_of_town(N, 25, seed=4, target=0.1)))
     assert "sample" not in here

@@ -474,7 +474,7 @@ def test_an_id_to_leave_out_that_is_in_no_row_is_refused(
     assert run(monkeypatch, *words, option, id_) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert f"'{id_}'" in said
-    assert f"leave out {option} {id_}" in said
+    assert f"remove {option} {id_}" in said
     assert run(monkeypatch, *words) == 0
 
 

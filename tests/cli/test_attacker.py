@@ -206,8 +206,8 @@ def test_an_audit_of_a_protected_table_tells_what_it_has_lost_against_its_origin
         lost = about_losses(read_back.data.losses)
         assert lost in text_of(each)
         assert lost in Outline(render_page(build_record(each))).text
-    assert "pseudonyms, places and shares; no names" in text_of(told)
+    assert "pseudonyms, places and shares, but no names" in text_of(told)
     as_counts = replace(told, data=replace(told.data, has_shares=False))
-    assert "pseudonyms, places and counts; no names" in text_of(as_counts)
+    assert "pseudonyms, places and counts, but no names" in text_of(as_counts)
     never = replace(told, verdict=replace(told.verdict, is_protected=False))
     assert about_losses(told.data.losses) not in details(never)

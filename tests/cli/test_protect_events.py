@@ -124,7 +124,7 @@ def test_days_that_the_attacker_knows_are_released_only_where_a_proof_decides(
     twin.write_parquet(events := tmp_path / "calls.parquet")
     words = ("--release", release, "--keep-ids", "--out", tmp_path / "safer.parquet")
     assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), decide="measured"), *words) == 2
-    assert "overlaps what the attacker knows" in capsys.readouterr().err
+    assert "overlaps the days that the attacker knows" in capsys.readouterr().err
     assert not (tmp_path / "safer.parquet").exists()
     assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec()), *words) == 0
     first, last = (date.fromisoformat(day) for day in release.split(".."))

@@ -320,8 +320,8 @@ def test_no_attack_exceeds_the_guaranteed_risk(
 
 
 def test_what_is_guaranteed_is_rounded_up() -> None:
-    assert "at most 33.4% of people" in bound_in_short(hp.GuaranteedRisk(1 / 3, 1 / 2))
-    assert "at most 5.1% of people" in bound_in_short(hp.GuaranteedRisk(0.05001, 0.1))
+    assert "at most 33.4% of the time" in bound_in_short(hp.GuaranteedRisk(1 / 3, 1 / 2))
+    assert "at most 5.1% of the time" in bound_in_short(hp.GuaranteedRisk(0.05001, 0.1))
 
 
 def test_a_promise_that_was_broken_in_between_is_told_if_the_release_keeps_it() -> None:

@@ -430,8 +430,7 @@ def _shown(
     gate = about_gate(found)
     return [
         *first_screen(found),
-        *([] if is_verbose else in_short),
-        BLANK,
+        *([BLANK] if is_verbose else in_short),
         *(_details(found) if is_verbose else []),
         short_table(found.protections),
         *([BLANK, *best_table(found.protections), BLANK, _attacks(found)] if is_verbose else []),

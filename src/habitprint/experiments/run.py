@@ -178,6 +178,7 @@ def run_jobs(
     for is_alone, at_once in ((False, n_at_once), (True, 1)):
         group = [job for job in missing if (job.task == "timing") == is_alone]
         run_parallel([partial(work, job, at_once) for job in group], tick, n_threads=at_once)
+        tick()  # jobs that end within one look tell nothing themselves
     return {job: found[job] for job in keys}
 
 

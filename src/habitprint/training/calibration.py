@@ -364,7 +364,8 @@ def confident_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int]
     >>> [rate.value for rate in rates]
     [1.0, 0.8333333333333334, 0.75]
     """
-    _, which = np.unique(-probabilities, return_inverse=True)
+    by_truth = np.argsort(chances, kind="stable")  # so that no sum depends on the order of claims
+    chances, (_, which) = chances[by_truth], np.unique(-probabilities[by_truth], return_inverse=True)
     n_all, order = np.bincount(which), np.sort(which)
     true = (np.bincount(which, weights=chances) / n_all)[order]
     squares = (np.bincount(which, weights=chances**2) / n_all)[order]

@@ -79,7 +79,10 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("split", "calls", *NAMES, "--released", "calls", "--known", "b", "--force"), "it is one of the inputs"),
         (("split", "calls", *NAMES, "--released", "no/a", "--known", "b"), "does not exist"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--stays", "200m,15min"), "--stays does not go"),
-        (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--side", "500"), "--side without --box"),
+        (
+            ("split", "calls", *NAMES, "--released", "a", "--known", "b", "--side", "500"),
+            "--side is given without --box",
+        ),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
         (
             ("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"),

@@ -211,7 +211,7 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
         (("nothing", *NAMES), "path does not exist"),
         (("calls", *NAMES, "--overlap", "50%"), "--overlap does not go with --backend spark"),
         (("calls", *NAMES, "--shared", "merge"), "--shared does not go with --backend spark"),
-        (("calls", *NAMES, "--side", "500"), "--side without --box"),
+        (("calls", *NAMES, "--side", "500"), "--side is given without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
         (("calls", "calls"), "--user caller --place antenna --count …"),

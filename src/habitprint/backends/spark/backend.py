@@ -164,7 +164,7 @@ class Spark:
         >>> import habitprint as hp
         >>> spark = Spark.connect("local[2]", n_sampled=20)
         >>> sides = [spark.session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
-        >>> spark.sample(*sides).scenario.released
+        >>> spark.sample(*sides)[0].released
         Histograms(20 users × 18 places, 90 counts above zero)
         """
         frames = dict(zip(SIDES, self._tables(released, known, progress), strict=True))
