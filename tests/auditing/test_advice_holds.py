@@ -88,15 +88,15 @@ def test_guaranteed_advice_survives_its_own_audit(name: str, target: float, tmp_
         return
     drawn, key = hp.pseudonymise(hp.chain(*with_seed(found.advice.recipe, TRIAL_SEED))(released))
     # The draw of the trial, written as one of a secure source: a release with a seed is refused.
-    steps = tuple(
-        msgspec.structs.replace(step, mechanism=with_seed((step.mechanism,), None)[0]) for step in drawn.steps
-    )
+    unseeded = with_seed(tuple(step.mechanism for step in drawn.steps), None)  # type: ignore[misc]
+    pairs = zip(drawn.steps, unseeded, strict=True)
+    steps = tuple(msgspec.structs.replace(step, mechanism=mechanism) for step, mechanism in pairs)
     release = replace(drawn, steps=steps)
     hp.write_release(release, tmp_path / "safer.parquet", key=key)
     published = hp.read_release(tmp_path / "safer.parquet")
-    steps = hp.read_owner_record(tmp_path / "safer.parquet").steps
+    of_owner = hp.read_owner_record(tmp_path / "safer.parquet").steps
     again = hp.audit(
-        (hp.Release(published.histograms, steps, published.guarantees), known),
+        (hp.Release(published.histograms, of_owner, published.guarantees), known),
         truth=key,
         original=released,
         target=target,

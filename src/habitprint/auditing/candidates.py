@@ -34,6 +34,7 @@ Kind = Literal[
     "micro-aggregation",
     "groups of shared places",
     "groups of widely shared places",
+    "groups of common places",
     "uneven groups",
     "top places",
     "suppression",
@@ -47,6 +48,7 @@ GROUPED: tuple[Kind, ...] = (
     "micro-aggregation",
     "groups of shared places",
     "groups of widely shared places",
+    "groups of common places",
     "uneven groups",
 )
 
@@ -194,7 +196,7 @@ def list_candidates(
     in_pairs = {*GROUPS_IN_PAIRS, enough}
     even = [micro_aggregation(k) for k in groups]
     shared = [shared_places(k) for k in groups if k in in_pairs]
-    shared += [widely_shared_places(k) for k in groups if k == enough]
+    shared += [make(k) for make in (widely_shared_places, common_places) for k in groups if k == enough]
     uneven = [] if smallest is None else _uneven(mean, smallest, largest)
     # After the two mildest of several: strong ones need no second protection.
     starts = [*(coarse or rare)[:2], *top[:2]]
@@ -234,6 +236,12 @@ widely_shared_places = partial(
     "groups of widely shared places",
     "groups of {}; only places visited by 3 or more members",
     partial(mechanisms.Microaggregate, least_members=3),
+)
+common_places = partial(
+    _of,
+    "groups of common places",
+    "groups of {}; only places visited by 5 or more members",
+    partial(mechanisms.Microaggregate, least_members=5),
 )
 top_places = partial(_of, "top places", "the {:,} most popular places only", mechanisms.KeepTopPlaces)
 suppression = partial(_of, "suppression", "no count below {:,}", mechanisms.SuppressBelow)
