@@ -12,7 +12,7 @@ import inspect as _inspect
 import typing as _typing
 
 from habitprint import datasets as datasets
-from habitprint import display as _display
+from habitprint import formatting as _formatting
 from habitprint import markov as markov
 from habitprint.attacks import AttackResult as AttackResult
 from habitprint.auditing.audit import Audit as Audit
@@ -182,15 +182,15 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
 
 
-@_display.html_of.register(_display.Shown)
-def _html_of(value: _display.Shown) -> str:
+@_formatting.html_of.register(_formatting.Shown)
+def _html_of(value: _formatting.Shown) -> str:
     from habitprint.report.notebook import to_html  # noqa: PLC0415  (takes a second to load)
 
     return to_html(value)
 
 
-@_display.chart_of.register(_display.Shown)
-def _chart_of(value: _display.Shown, picture: "_Pictured | None" = None) -> "alt.TopLevelMixin":
+@_formatting.chart_of.register(_formatting.Shown)
+def _chart_of(value: _formatting.Shown, picture: "_Pictured | None" = None) -> "alt.TopLevelMixin":
     from habitprint.report.notebook import draw  # noqa: PLC0415  (the same)
 
     return draw(value, picture)

@@ -14,8 +14,8 @@ import polars as pl
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
-from habitprint.display import Shown
 from habitprint.errors import NoCommonUserWarning
+from habitprint.formatting import Shown
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching, Method
 from habitprint.matching.matching import Direction

@@ -34,9 +34,9 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import betaln, expit, logit, ndtri
 
 from habitprint.arrays import Floats
-from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError, is_whole, require_number, require_whole
 from habitprint.evaluation import Evaluation
+from habitprint.formatting import Shown, abbreviated
 from habitprint.matching.rivals import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
 

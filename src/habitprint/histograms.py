@@ -16,9 +16,9 @@ from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.counts import COLUMNS, Duplicates, checked_counts, counts_from_table, equal_rows
-from habitprint.display import Framed, Shown
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.flags import flag
+from habitprint.formatting import Framed, Shown
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.io.dialects import Expected, Format, FormatKeywords
 from habitprint.io.inputs import OF_POLARS, reading

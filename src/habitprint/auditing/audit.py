@@ -25,12 +25,11 @@ from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import FILE, Advice, Alternative, Verdict, find_alternatives, reach_verdict
 from habitprint.checks import Code
-from habitprint.display import Shown, abbreviated, chart_of
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.forecasting import forecast as follow
-from habitprint.formatting import printable_json
+from habitprint.formatting import Shown, abbreviated, chart_of, printable_json
 from habitprint.histograms import Histograms
 from habitprint.io.inputs import read_text
 from habitprint.losses import UtilityMetric

@@ -14,10 +14,9 @@ from habitprint.auditing.audit import Audit, Run
 from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.trials import Trial
-from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.formatting import counted, percent, printable_json
+from habitprint.formatting import Drawn, abbreviated, counted, percent, printable_json
 from habitprint.losses import SCALES
 from habitprint.mechanisms import GuaranteedRisk, Losses
 from habitprint.rates import Difference, Rate, rates_frame

@@ -14,9 +14,8 @@ from habitprint import periods
 from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_suite, run_attack, run_suite, strongest_of
 from habitprint.auditing.candidates import Candidate, Kind
 from habitprint.auditing.data import CountedEvents, Prepared
-from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
-from habitprint.formatting import counted
+from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
 from habitprint.matching import Method

@@ -17,10 +17,10 @@ from habitprint.auditing.people import read_positions
 from habitprint.checks import Finding, check_events, check_sides, check_tables
 from habitprint.checks.check import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
-from habitprint.display import abbreviated
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
+from habitprint.formatting import abbreviated
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import MatchOptions, Method
 from habitprint.matching.match import MatchBackend

@@ -13,8 +13,8 @@ from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.people import telling_places
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Advice
-from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError, require_option
+from habitprint.formatting import Drawn, abbreviated
 from habitprint.histograms import align
 from habitprint.ids import positions, to_ids
 from habitprint.weighing import Sides, Weight, pair_gains

@@ -13,10 +13,9 @@ import polars as pl
 from habitprint.arguments import is_path
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
-from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
-from habitprint.formatting import counted
+from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import align
 from habitprint.ids import positions as rows_of
 from habitprint.ids import to_ids

@@ -40,8 +40,8 @@ from scipy import sparse
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.attacks import Scenario
-from habitprint.display import abbreviated
 from habitprint.errors import InputError, first_few
+from habitprint.formatting import abbreviated
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.matching import Matching, MatchOptions

@@ -20,7 +20,7 @@ from habitprint.auditing.reconstruction import (
     point,
     reconstruct,
 )
-from habitprint.display import Drawn
+from habitprint.formatting import Drawn
 from habitprint.losses import SCALES, Cost, UtilityMetric, cost_of, measure_losses
 from habitprint.mechanisms import GuaranteedRisk, Losses, OnlyPlaces, Recipe, Release, to_flags
 from habitprint.mechanisms.exposure import is_grouped

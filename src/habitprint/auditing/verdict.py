@@ -16,10 +16,10 @@ from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import PASS, ROWS, Criterion, Decide, Goal, judge
 from habitprint.auditing.people import CONFIDENT_SHARE, FEWEST_CONFIDENT
 from habitprint.auditing.trials import Protections, Trial
-from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.forecasting import PeopleNeeded
+from habitprint.formatting import Shown, abbreviated
 from habitprint.io.inputs import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed

@@ -9,11 +9,11 @@ import polars as pl
 
 from habitprint.checks.columns import check_excel, check_ids, check_moments, check_names, check_sizes, check_words
 from habitprint.checks.finding import MILD, Code, Finding, graded, in_order
-from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
 from habitprint.events.events import require_events
 from habitprint.events.shared import row_columns
+from habitprint.formatting import Shown, abbreviated
 from habitprint.io.tables import collect
 from habitprint.periods import Calendar, DateRanges, DayRows, DayTable, HalvesOfRows, Span, count_days
 from habitprint.progress import Progress, silent

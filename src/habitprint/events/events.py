@@ -9,7 +9,6 @@ from typing import Any, Self, Unpack, get_args
 
 import polars as pl
 
-from habitprint.display import Shown
 from habitprint.errors import InputError, MissingColumnsError, first_few, require_option
 from habitprint.events.spec import FrameKeywords, OnBadRows, Reading
 from habitprint.events.times import (
@@ -22,7 +21,7 @@ from habitprint.events.times import (
     to_instants,
     type_words,
 )
-from habitprint.formatting import counted
+from habitprint.formatting import Shown, counted
 from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.io.inputs import reading as reading_from
 from habitprint.io.tables import SHOWN, collect, has_other_sign, keep_rows, require_columns, to_frame, with_point

@@ -15,9 +15,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import pdtrc
 
-from habitprint.display import abbreviated
 from habitprint.errors import InputError, require_option
 from habitprint.events.events import Events, Reason, require_events
+from habitprint.formatting import abbreviated
 from habitprint.io.tables import collect
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were

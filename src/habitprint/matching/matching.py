@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.display import Framed, Shown
 from habitprint.errors import InputError, first_few
+from habitprint.formatting import Framed, Shown
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.progress import Progress, silent

@@ -11,8 +11,8 @@ import polars as pl
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
-from habitprint.display import Drawn, Framed
 from habitprint.errors import NoSharedPlaceWarning
+from habitprint.formatting import Drawn, Framed
 from habitprint.histograms import Histograms
 from habitprint.matching.match import NO_SHARED_PLACE, Task, bytes_allowed, check_size, match, seed_streams
 from habitprint.matching.matching import Matching

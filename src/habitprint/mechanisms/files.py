@@ -14,8 +14,8 @@ import polars as pl
 from habitprint.arguments import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
 from habitprint.arguments import sha256_of
 from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
-from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError
+from habitprint.formatting import Shown, abbreviated
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.io.files import check_target, drafting, telling_of, text_output
 from habitprint.io.inputs import read_text, reading, require_file

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from habitprint.display import abbreviated
 from habitprint.errors import InputError, is_whole
+from habitprint.formatting import abbreviated
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 

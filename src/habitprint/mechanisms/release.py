@@ -12,9 +12,8 @@ from scipy import sparse
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import SparseMatrix
-from habitprint.display import LONGEST_LINE, Shown, abbreviated, cut
 from habitprint.errors import InputError
-from habitprint.formatting import counted
+from habitprint.formatting import LONGEST_LINE, Shown, abbreviated, counted, cut
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import Check, Guarantee, Unit, to_tag

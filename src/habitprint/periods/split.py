@@ -11,10 +11,10 @@ from typing_extensions import TypeVar  # with defaults, which Python has from 3.
 
 from habitprint.arguments import AnyTable, as_events
 from habitprint.arrays import Booleans, Indices, SparseMatrix
-from habitprint.display import LONGEST_LINE, Shown, cut
 from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
+from habitprint.formatting import LONGEST_LINE, Shown, cut
 from habitprint.histograms import Histograms
 from habitprint.ids import number_ids, positions, to_ids
 from habitprint.io.tables import collect

@@ -19,12 +19,11 @@ from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Advice
 from habitprint.checks import EventsCheck
-from habitprint.display import cut
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.forecasting import Forecast
-from habitprint.formatting import counted, headed, moment, number, percent, sentence
+from habitprint.formatting import counted, cut, headed, moment, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath

@@ -16,10 +16,9 @@ import polars as pl
 from scipy import optimize, special
 
 from habitprint.arrays import Floats
-from habitprint.display import Framed, Shown, abbreviated
 from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
-from habitprint.formatting import percent
+from habitprint.formatting import Framed, Shown, abbreviated, percent
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.rivals import PairScores, pair_scores

@@ -14,9 +14,9 @@ import polars as pl
 from habitprint.arrays import Booleans, Floats
 from habitprint.attacks import AttackResult, Scenario, run_attacks
 from habitprint.attacks.suite import by_each_method, run_crossed
-from habitprint.display import Shown
 from habitprint.errors import InputError, require_seed
 from habitprint.evaluation import pair_chances
+from habitprint.formatting import Shown
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
 from habitprint.matching.rivals import PairScores, pair_scores

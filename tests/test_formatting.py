@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.display import Drawn, Shown, abbreviated, cut
+from habitprint.formatting import Drawn, Shown, abbreviated, cut
 
 MOST_LINES, MOST_LETTERS = 20, 1_500
 HOSTILE = (
