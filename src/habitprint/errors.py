@@ -9,7 +9,7 @@ from habitprint.formatting import printable
 
 
 class HabitprintError(Exception):
-    """The base of every error that habitprint raises on purpose."""
+    """The base class of all errors that habitprint raises itself."""
 
 
 class InputError(HabitprintError, ValueError):
@@ -39,7 +39,7 @@ class InputError(HabitprintError, ValueError):
         super().__init__(f"{self.what}\n  why: {self.why}\n  fix: {self.fix}")
 
     def of(self, source: str) -> "InputError":
-        """Return the same error, which says of which file it speaks."""
+        """Return the same error with the name of the file."""
         return InputError(f"{source}: {self.what}", why=self.why, fix=self.fix)
 
 
@@ -64,7 +64,7 @@ class MissingColumnsError(InputError):
         self.meant = dict(meant)
 
     def of(self, source: str) -> "MissingColumnsError":
-        """Return the same error, which says of which file it speaks."""
+        """Return the same error with the name of the file."""
         return MissingColumnsError(f"{source}: {self.what}", why=self.why, fix=self.fix, meant=self.meant)
 
 

@@ -308,12 +308,12 @@ def user_chances(matching: Matching, released: Histograms, known: Histograms, co
 class Evaluation(Shown):
     """The success of an attack: three rates, each with its 95% interval and its baseline by chance.
 
-    A rate that is not defined (no common user, say) is None.
+    A rate that is not defined is None, for example without common users.
 
     Parameters
     ----------
     expected_correct
-        Correct pairs, in expectation over choices among users with equal shares.
+        The expected number of correct pairs, over choices among users with equal shares.
     n_common
         Users who are on both sides.
     size
@@ -327,7 +327,7 @@ class Evaluation(Shown):
     precision_rate
         Correct pairs / pairs given out: the paper's "percentage accuracy".
     cluster_rate
-        Pairs whose released user has the very same shares as the true one / common users: the paper's cluster-level
+        Pairs whose released user has exactly the shares of the true one / common users: the paper's cluster-level
         accuracy. One by one from released to known, only pairs of common users count.
 
     Examples
@@ -375,16 +375,16 @@ class Evaluation(Shown):
 
     @property
     def precision(self) -> float | None:
-        """Return the correct pairs as a share of those given out."""
+        """Return the correct pairs as a share of the pairs given out."""
         return None if self.precision_rate is None else self.precision_rate.value
 
     @property
     def cluster_accuracy(self) -> float | None:
-        """Return the pairs that hit the right cluster as a share of the common users."""
+        """Return the pairs with the right anonymity set as a share of the common users."""
         return None if self.cluster_rate is None else self.cluster_rate.value
 
     def to_json(self) -> dict[str, object]:
-        """Return its numbers by name, as commands print them; a rate that is not defined is null."""
+        """Return the numbers by name, as commands print them; a rate that is not defined is null."""
         numbers: dict[str, object] = {name: getattr(self, name) for name in COUNTS}
         for name, rate in self._rates.items():
             numbers[name] = rate and rate.value
@@ -399,9 +399,10 @@ def evaluate(
     """Count the users that a matching re-identifies.
 
     Users with equal shares are indistinguishable, so the solver's choice among them means nothing. Correct pairs are
-    counted in expectation over that choice. With classes A and B of released and known users of equal shares, f(A, B)
-    pairs given out between them and c(A, B) common users, that is ``Σ f·c / (|A|·|B|)``. Pairs that share no place are
-    drawn among the users left over on both sides, and count by their chance of being right.
+    counted in expectation over that choice. Let A and B be classes of released and known users with equal shares. Let
+    f(A, B) be the pairs given out between them, and c(A, B) their common users. The expected number is ``Σ f·c /
+    (|A|·|B|)``. Pairs that share no place are drawn among the remaining users of both sides. Each counts with its
+    probability to be right.
 
     Parameters
     ----------

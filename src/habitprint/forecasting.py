@@ -129,16 +129,16 @@ class FanPoint:
 
 @dataclass(frozen=True)
 class PeopleNeeded:
-    """The number of people that a release must have for the share identified to be within a target, unprotected.
+    """The number of people that an unprotected release needs to meet a target.
 
     Parameters
     ----------
     target
-        The share that may be identified.
+        The share of people who may be re-identified.
     n
-        So many by the forecast; None if no plausible population is large enough.
+        The number by the forecast; None if no realistic population is large enough.
     low, high
-        So many if the lower end of the interval is true, and if its upper end is; None as above.
+        The number by the lower end of the forecast's interval, and by its upper end; None as above.
     n_measured
         The most people that were tested.
 
@@ -157,28 +157,28 @@ class PeopleNeeded:
 
 @dataclass(frozen=True)
 class Forecast(Shown):
-    """The share of people who would be identified among n of them. Made by `habitprint.forecast`.
+    """The expected share of re-identified people among n people. Made by `habitprint.forecast`.
 
     Parameters
     ----------
     n
-        The people asked about.
+        The number of people.
     share
-        The share of them who would be identified: the median of all laws under which what was measured is likely.
+        The expected share: the median over all laws under which the measured shares are likely.
     low, high, level
-        Its interval, and how often such an interval holds.
+        Its interval, and the confidence level of the interval.
     by_chance
         The share if pairs were drawn at random.
     n_measured, measured
-        The most people that were tested, and what was found among them.
+        The largest number of people that was tested, and the rate among them.
     law
         The law that fits best.
     discrepancy
-        By how much the fall may be steeper or flatter than laws say: the standard deviation of the logarithm.
+        The standard deviation of the logarithm by which the fall may differ from a law.
     fan
-        The same for sizes in between, and for those that were measured, to draw it.
+        The forecasts for sizes in between and for measured sizes, for a picture.
     needed
-        How many people there must be for the share to be within a target; None if none was asked for.
+        The number of people that a target needs; None without a target.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class Forecast(Shown):
         return abbreviated(self)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return what is expected among some numbers of people as a frame ``n, share, low, high``.
+        """Return the expected shares for several numbers of people as a frame ``n, share, low, high``.
 
         Examples
         --------
@@ -232,13 +232,13 @@ def forecast(
     Parameters
     ----------
     measured
-        What was found at two sizes or more, of which the six largest count: points of an audit's curve of the number
-        of people, or evaluations of random parts of the people, nested and pooled for each size. Or how many
-        impostors come closer to each person (`habitprint.count_impostors`), for people who are found one by one.
+        The measured rates at two sizes or more; the six largest sizes count. They are points of an audit's curve, or
+        evaluations of nested random parts of the people, pooled for each size. For one-by-one attacks, it may be the
+        number of impostors of each person (`habitprint.count_impostors`).
     n
-        How many people there would be; at most ten billion.
+        The number of people of the forecast; at most ten billion.
     target
-        A share that may be identified: `Forecast.needed` then says how many people it takes to be within it.
+        The share of people who may be re-identified. `Forecast.needed` then gives the number of people that it needs.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def forecast(
 
 
 def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: float) -> PeopleNeeded:
-    """Return how many people a release must have for the share identified to be within a target, unprotected.
+    """Return the number of people that an unprotected release needs to meet a target.
 
     Parameters
     ----------

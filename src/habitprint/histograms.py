@@ -36,7 +36,7 @@ class Histograms(Shown, Framed):
     Parameters
     ----------
     counts
-        Users × places, shape (N, K): finite and not negative, and not all zero for any user.
+        The counts of users × places, shape (N, K): finite, not negative, and not all zero for any user.
     users
         The N distinct ids of the rows: text or integers.
     places
@@ -124,8 +124,8 @@ class Histograms(Shown, Framed):
         """Return the size m of each user's anonymity set, shape (N,): the users with the very same counts.
 
         Counts are compared to the last bit, so rows are identical totals included. Under fresh random ids such rows are
-        indistinguishable. An attacker who points at one row for each user re-identifies user i with probability at most
-        1/m_i, and expects at most the mean of 1/m_i of all users.
+        indistinguishable. An attacker who points at one row for each user is right about user i with a probability of
+        at most 1/m_i. The expected share of right rows is at most the mean of 1/m_i.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class Histograms(Shown, Framed):
         Parameters
         ----------
         table
-            Any frame that speaks Arrow (polars, pandas, pyarrow, DuckDB, …) or a mapping of columns.
+            Any frame that supports Arrow (polars, pandas, pyarrow, DuckDB, …) or a dictionary of columns.
         user, place, count
             The names of its columns.
         duplicates
@@ -354,8 +354,8 @@ def read_histograms(
     spec
         A record of all following options; single keywords override it.
     user, place, count
-        The names of its columns. A table that has none of them, but ``user, place, count`` as habitprint writes them,
-        is read by these.
+        The names of its columns. If the table has none of them, but has ``user, place, count`` as habitprint writes
+        them, it is read by these.
     duplicates
         The treatment of several rows for one (user, place): ``"error"`` or ``"sum"``.
     separator, decimal, encoding, sheet, sql

@@ -414,26 +414,26 @@ def measure_losses(
 ) -> Losses:
     """Measure the losses of a release, on the original's own places.
 
-    The paper's L (its normalised information loss) is Σ ‖Γ − Γ̃‖₁ / Σ ‖Γ − mean‖₁ over all users, with 0/0 = 0. A
-    share at a coarse place is spread over the places that it stands for, in proportion to their total shares, so that
-    one coarse place for all costs 1, like one group of all users. A user who was dropped counts as the mean.
+    The paper's L (its normalised information loss) is Σ ‖Γ − Γ̃‖₁ / Σ ‖Γ − mean‖₁ over all users, with 0/0 = 0. The
+    share at a coarse place is divided among its original places, in proportion to their total shares. So one coarse
+    place for all places costs 1, like one group of all users. A user who was dropped counts as the mean.
 
-    Totals and rankings are those that a reader of the release can compute. A reader can only spread a coarse place
-    evenly, and knows nothing of users who were dropped.
+    Totals and rankings are those that a reader of the release can compute. A reader can only divide a coarse place
+    evenly, and knows nothing about users who were dropped.
 
     Parameters
     ----------
     original
         The histograms before any protection.
     release
-        The released histograms with the same user ids: measure before giving out pseudonyms.
+        The released histograms with the same user ids. Measure before users get pseudonyms.
     later
-        Another period of the same users, to measure the predictive value on: how well rows predict it, see `HeldOut`.
+        Another period of the same users, to measure the predictive value on it (`HeldOut`).
     mechanism
         The mechanism that made the release. Without another period, it protects a random half of everybody's events,
         and the predictive value is measured on the other half.
     n_top
-        How many of the most popular places to compare.
+        The number of most popular places that are compared.
 
     Examples
     --------

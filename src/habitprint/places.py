@@ -94,7 +94,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         Parameters
         ----------
         table
-            Any frame that speaks Arrow, a mapping of columns, or a dictionary from place to place.
+            Any frame that supports Arrow, a dictionary of columns, or a dictionary from place to place.
         place, to
             The names of its columns.
 
@@ -115,17 +115,16 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
     def apply(self, to: Histograms, *, unknown: Unknown = "refuse") -> Histograms: ...
 
     def apply(self, to: Events | Histograms, *, unknown: Unknown = "refuse") -> Events | Histograms:
-        """Return events, or histograms, at the places where the mapping sends them; counts are added up.
+        """Return events or histograms with mapped places; counts of the same target are added up.
 
         Parameters
         ----------
         to
             Events (which stay lazy) or histograms (whose users keep their order).
         unknown
-            The treatment of places that are not in the mapping. ``"refuse"``: events there are faults of the data;
-            histograms with such places raise `InputError`. ``"leave-out"``: events there are left out and counted;
-            counts there are left out with a warning that says how many, and so are users who were nowhere else.
-            `find_unknown` lists them.
+            The treatment of places that are not in the mapping. ``"refuse"``: events there are invalid, and histograms
+            with such places raise `InputError`. ``"leave-out"``: events there are counted and left out. Counts there
+            are left out with a warning, and so are users without any other place. `find_unknown` lists such places.
 
         Examples
         --------
@@ -149,7 +148,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         return added
 
     def then(self, other: "PlaceMapping") -> "PlaceMapping":
-        """Return the mapping that does this one first and the other one after it.
+        """Return the mapping that applies this one first, then the other one.
 
         Examples
         --------
@@ -195,7 +194,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         return replace(moved, frame=moved.frame.select(columns))
 
     def add_up(self, histograms: Histograms, unknown: Unknown) -> Histograms:
-        """Return histograms at the places where the mapping sends them; counts may be left out without a warning.
+        """Return histograms with mapped places; counts may be left out without a warning.
 
         Examples
         --------
@@ -302,19 +301,19 @@ class Grid:
     """A grid of squares over a box, which turns positions into places.
 
     A place is the number of its square: ``row * n_columns + column``, counted from zero, rows from the south and
-    columns from the west. The last row and the last column may stick out of the box.
+    columns from the west. The last row and the last column may extend beyond the box.
 
     Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of 6,371,008.8
     m. In a box of 40 km at 40° north, measured on the WGS 84 ellipsoid, squares of 1,000 m are 998.5 m high and 1,005 m
-    (south) to 1,000 m (north) wide. Two properties are exact: a position has one square, and the squares of a grid make
-    up those of a coarser one.
+    (south) to 1,000 m (north) wide. Two properties are exact: a position has one square, and squares of a coarser grid
+    consist of whole squares.
 
     Parameters
     ----------
     side
         The side of the squares in metres; a whole number of millimetres.
     box
-        The part of the map that they cover. Events outside are left out and counted.
+        The part of the map that the squares cover. Events outside are counted and left out.
 
     Examples
     --------
@@ -414,7 +413,7 @@ class Grid:
         return coarser
 
     def mapping(self, coarser: "Grid") -> PlaceMapping:
-        """Return which square of a coarser grid each square of this one is a part of.
+        """Return the mapping from each square to the square of a coarser grid that contains it.
 
         Examples
         --------

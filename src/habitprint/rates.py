@@ -66,7 +66,7 @@ FACTORS = {
 class Rate:
     """A share of people, with its count, its interval and its baseline by chance.
 
-    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from the chance that each is re-identified.
+    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from the probability of each person.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class Rate:
     level, method
         The confidence level of the interval, and the name of its method.
     variance
-        The variance of one person's chance: value · (1 − value) if every chance is 0 or 1, else less. The largest
-        possible one where a file of an earlier version lacks it.
+        The variance of people's probabilities. It is value · (1 − value) if every probability is 0 or 1, and less
+        otherwise. If a file of an earlier version lacks it, it is the largest possible one.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Rate:
         level: float = LEVEL,
         method: IntervalMethod = IntervalMethod.INDEPENDENT,
     ) -> "Rate":
-        """Return the rate of `n_correct` people in `n`, each of whom is re-identified for sure or not at all."""
+        """Return the rate of `n_correct` of `n` people, each of whom is certainly re-identified or certainly not."""
         _require_rate(n_correct, n)
         value = min(n_correct / n, 1.0)
         return cls._of_variance(n_correct, n, by_chance, level, method, value * (1 - value))
@@ -132,16 +132,16 @@ class Rate:
     def of_chances(
         cls, chances: Floats, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
     ) -> "Rate":
-        """Return the rate of people who are re-identified with some chances; n − len(chances) more have no chance.
+        """Return the rate of n people from the probabilities of some of them; those of all others are 0.
 
         Parameters
         ----------
         chances
-            The chance that each person is re-identified, from 0 to 1.
+            The probability that each person is re-identified, from 0 to 1.
         n
             The number of people.
         method
-            How they were matched.
+            The method of the matching.
 
         Examples
         --------
@@ -155,7 +155,7 @@ class Rate:
 
     @classmethod
     def pooled(cls, rates: Sequence["Rate"]) -> "Rate":
-        """Return the rate of the people of several rates together, each of whom is in one of them.
+        """Return one rate for the people of several rates; no person is in two of them.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class Rate:
     def of_sums(
         cls, n_correct: float, squares: float, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
     ) -> "Rate":
-        """Return the same from the sum of the chances and the sum of their squares.
+        """Return the rate from the sum of the probabilities and the sum of their squares.
 
         Examples
         --------
@@ -197,11 +197,11 @@ class Rate:
 
     @property
     def squares(self) -> float:
-        """Return the sum of the squares of the chances."""
+        """Return the sum of the squares of the probabilities."""
         return self.n * (self.variance + self.value**2)
 
     def among(self, n: int) -> "Rate":
-        """Return the same number of correct claims as a share of more people, whom the attack could not name.
+        """Return the rate with more people in the denominator, whom the attack could not claim.
 
         Examples
         --------
@@ -222,10 +222,10 @@ class Rate:
         return Rate._of_variance(self.n_correct, self.n, self.by_chance, level, self.method, self.variance)
 
     def capped(self, at: float) -> "Rate":
-        """Return the same rate with an interval that ends at a share which is guaranteed not to be exceeded.
+        """Return the same rate with an interval that ends at a guaranteed share.
 
-        The interval and the guarantee are both about the expected share. The value, which was counted, stays: in one
-        draw of random ids more people may be re-identified than expected.
+        The interval and the guarantee are both about the expected share. The measured value stays the same: in one draw
+        of random ids it may exceed the guarantee.
 
         Examples
         --------
@@ -241,7 +241,7 @@ class Rate:
 
     @property
     def interval_words(self) -> str:
-        """Return both ends of the interval for people; the upper one, which decides, is rounded up."""
+        """Return both ends of the interval in words; the upper end decides and is rounded up."""
         return f"{percent(self.low)} to {at_most(self.high)}"
 
     @property
@@ -298,9 +298,9 @@ class Difference:
     def of(cls, one: Rate, other: Rate) -> "Difference":
         """Return the difference of two rates, as if they were of different people.
 
-        Newcombe's hybrid score interval, made of the two Wilson intervals (Newcombe 1998, Statistics in Medicine 17,
-        873-890, method 10): with p, l, u the share and the ends of its interval, from p₁ − p₂ − √((p₁ − l₁)² + (u₂ −
-        p₂)²) to p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²).
+        This is Newcombe's hybrid score interval, made of the two intervals (Newcombe 1998, Statistics in Medicine 17,
+        873-890, method 10). With p, l, u the share and the ends of its interval, it goes from p₁ − p₂ − √((p₁ − l₁)² +
+        (u₂ − p₂)²) to p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²).
         """
         value = one.value - other.value
         low = value - math.hypot(one.value - one.low, other.high - other.value)
@@ -309,12 +309,12 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Return whether the interval leaves no difference out."""
+        """Return whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     @property
     def words(self) -> str:
-        """Return the difference for people, in points."""
+        """Return the difference in words, in points."""
         if self.is_clear:
             nearest = 100 * min(abs(self.low), abs(self.high))
             shown = f"{nearest:.1g}" if nearest < 0.1 else f"{round(nearest, 1):g}"  # noqa: PLR2004  (clear of zero)

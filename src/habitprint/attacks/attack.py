@@ -122,13 +122,14 @@ class AttackResult:
     Parameters
     ----------
     scenario, attack
-        What was attacked, and how.
+        The attacked tables, and the attack.
     matching
-        Who is paired with whom; of a cross-fitted attack, with the weight for the first half of the people.
+        The pairs that the attack claims. For a cross-fitted attack, these are the pairs by the weight for the first
+        half.
     chances
-        For each of the people in both tables, how likely they are identified.
+        The probability that each person in both tables is re-identified.
     rate
-        The people who are identified, among those who count.
+        The share of the counted people who are re-identified.
 
     Examples
     --------
@@ -168,16 +169,16 @@ class AttackResult:
         return Rate.of_chances(self.chances[is_asked], n, self.rate.by_chance, self.rate.method)
 
     def crossed_with(self, other: "AttackResult", is_first: Booleans, weight: Weight) -> "AttackResult":
-        """Return the result in which the first half of the people is taken from here, and the rest from another.
+        """Return a result with the first half of the people from this result, and the second half from another.
 
         Parameters
         ----------
         other
             The same attack, with the weight for the second half.
         is_first
-            For each of the people in both tables.
+            Whether each person in both tables is in the first half.
         weight
-            By which the attack is called.
+            The weight that names the attack.
         """
         chances = np.where(is_first, self.chances, other.chances)
         rate = Rate.of_chances(chances, self.rate.n, self.rate.by_chance, self.rate.method)

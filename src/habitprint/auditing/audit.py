@@ -148,30 +148,31 @@ class Audit(Shown):
     Parameters
     ----------
     options, run, versions
-        What was asked for; of what, when and from which files; and with which software.
+        The options of the audit; the data, the day and the files; the versions of the software.
     data, attacks, curves, protections, people, verdict
-        One for each stage.
+        The results of the stages.
     other_time
-        The attack by someone who knows all other time in the file; None where the release is half of the file or
-        more, all other time is known already, or there are no events.
+        The attack of an attacker who knows all other time in the file. None if the release is half of the file or more,
+        if the attacker knows all other time already, or if there are no events.
     training
         How the attacker trained.
     linkage
-        Whether people could be followed through releases that are repeated.
+        The share of people whom an attacker can link across repeated releases.
     alternatives
-        What would be enough where no protection is; empty where one is, or none is needed.
+        Alternatives if no protection meets the target; otherwise empty.
     weight
-        Of the strongest joint attack, which the later stages repeat.
+        The weight of the strongest joint attack. Later stages use it again.
     forecast
-        How many that attack would identify among more people; None with too few to see how the share falls, for a table
-        that was protected before, whose groups would be others, and in files of earlier versions.
+        The forecast of that attack's share among more people. None with too few people, for a protected table, and in
+        files of earlier versions.
     place_map
-        Where people are given away; None where nobody told where places are.
+        The places that identify people, for a map. None if places have no positions.
     on_all
-        The attack on all people of remote tables, where `data` and all the rest are about a sample of them
-        (`data.scope.whole`); None where everybody is audited.
+        The attack on all people of remote tables. All other fields are about a sample of these people
+        (`data.scope.whole`). None if everybody is audited.
     internal
-        Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
+        The people at risk, by id: for internal use only. None for an audit that was read back, because no report names
+        people.
 
     Examples
     --------
@@ -204,13 +205,13 @@ class Audit(Shown):
         return f"Audit(of {self.run.source!r}: {self.verdict.reason}; {self.strongest.rate.words})"
 
     def to_frame(self, rows: Rows = "attacks") -> pl.DataFrame:
-        """Return some of what was found as a frame.
+        """Return a part of the results as a frame.
 
         Parameters
         ----------
         rows
-            ``"attacks"`` on the table as it is; points of all ``"curves"``; ``"protections"`` that were tried;
-            ``"claims"``, how often the most confident are right; or ``"people"`` by id, for internal use only.
+            ``"attacks"`` on the unprotected table; points of all ``"curves"``; ``"protections"`` that were tried;
+            ``"claims"``: the precision of the most confident ones; or ``"people"`` by id, for internal use only.
 
         Examples
         --------
@@ -247,7 +248,7 @@ class Audit(Shown):
         picture
             The ``"answer"``; ``"attacks"``; ``"curves"`` of what the risk depends on; ``"pairs"`` of periods;
             ``"protections"`` by loss and risk; the precision of the most confident ``"claims"``; the ``"reliability"``
-            of probabilities; or the ``"map"`` of places. Which of them there are depends on the data.
+            of probabilities; or the ``"map"`` of places. The data decide which of them exist.
 
         Examples
         --------
@@ -266,12 +267,12 @@ class Audit(Shown):
 
     @property
     def knows_more(self) -> Outcome | None:
-        """Return the attack by someone who knows all other time in the file, where that attack is stronger."""
+        """Return the attack of an attacker who knows all other time in the file, if it is stronger."""
         other = self.other_time
         return other if other is not None and other.rate.high > self.strongest.rate.high else None
 
     def require_internal(self) -> Internal:
-        """Return what stays in the house, or raise `InputError` for an audit that was read back."""
+        """Return the results for internal use, or raise `InputError` for an audit that was read back."""
         if self.internal is None:
             raise InputError(
                 "this audit was read from a report, which holds no user ids",
@@ -282,19 +283,19 @@ class Audit(Shown):
 
     @property
     def users(self) -> pl.DataFrame:
-        """Return who is at risk, by id: for internal use only."""
+        """Return the people at risk, by id: for internal use only."""
         return self.require_internal().users
 
     @property
     def advice(self) -> Advice | None:
-        """Return the protection to apply, if one is needed and one is enough: for internal use."""
+        """Return the recommended protection, or None: for internal use."""
         return self.require_internal().advice
 
     def explain(self, user: object) -> Explanation:
-        """Say why one person is found, or is not: places, rivals, probability, and what each protection does to them.
+        """Explain why a person is re-identified or not: places, rivals, probability, and the effect of each protection.
 
-        It names people and places: for internal use. An audit that was read back has none of them. What protections do
-        is measured when somebody is first asked about, and kept.
+        The explanation names people and places: for internal use only. An audit that was read back cannot explain. The
+        first call measures the effect of protections and keeps it.
 
         Parameters
         ----------
@@ -311,18 +312,18 @@ class Audit(Shown):
         return self.require_internal().explain(user)
 
     def to_json(self) -> dict[str, object]:
-        """Return all facts but names of users, as a dictionary that is JSON; `docs/audit.md` tells its fields."""
+        """Return all facts except ids of users, as a dictionary for JSON; `docs/audit.md` describes its fields."""
         facts: dict[str, object] = msgspec.json.decode(self.to_text())
         return facts
 
     def to_text(self) -> str:
-        """Return the same as text; ``report.json`` has sentences beside it."""
+        """Return the facts as JSON text; ``report.json`` also has sentences."""
         facts = {name: getattr(self, name) for name in IN_JSON}
         return printable_json(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode())
 
     @classmethod
     def from_json(cls, facts: Mapping[str, object]) -> "Audit":
-        """Return the audit that `to_json` told of, or a ``report.json`` holds; who is at risk is in neither.
+        """Return the audit from the result of `to_json` or from a ``report.json``, without the people at risk.
 
         Examples
         --------
@@ -417,81 +418,78 @@ def audit(
     progress: Progress = silent,
     **keywords: Unpack[AuditKeywords],
 ) -> Audit:
-    """Measure whether a table meets a re-identification target, and search a protection if it does not.
+    """Measure whether a table meets a re-identification target, and search for a protection if it does not.
 
     Parameters
     ----------
     source
-        Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
-        protected already: the attacker knows how. Each may also be the name of a file, or any frame; then columns
-        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so.
+        Events; or two sets of histograms, released and known. The first may be a `Release`: then a protected table is
+        audited, and the attacker knows its protection. Each may also be the name of a file, or any frame. Columns with
+        other names than ``user``, ``time``, ``place`` and ``count`` are then guessed, with a warning.
     options
-        A record of the keywords that are options; single keywords go before it.
+        A record of options; single keywords override it.
     period
-        Which events are released and which are known; None cuts the file at the day that halves its rows.
+        The released and the known period. None cuts the file at the day that halves its rows.
     target
-        The share of people that may be identified; None for the tool's default, 5%, which is no legal threshold.
+        The share of people who may be re-identified. None is the default, 5%, which is no legal threshold.
     decide
-        The risk of a protected table that must not be above the target: ``"guaranteed"``, the average risk that a row
-        is pointed at by any attack; or ``"measured"``, the upper end of the 95% interval of the strongest attack that
-        was made. A table that is not protected is only ever measured.
+        The risk of a protected table that must be within the target. ``"guaranteed"``: the average risk that any attack
+        points at the right row. ``"measured"``: the upper end of the 95% interval of the strongest attack that ran. The
+        risk of an unprotected table is always measured.
     keep
-        What the release is for, so which loss makes a protection cheap: ``"totals"`` of places, their ``"ranking"``,
-        the ``"patterns"`` of each person (the paper's L), or as many ``"people"`` as possible. Of equal losses, the
-        one in patterns decides.
+        The utility metric that decides: ``"totals"`` of places, their ``"ranking"``, the ``"patterns"`` of each person
+        (the paper's L), the ``"prediction"`` of another period, or as many ``"people"`` as possible.
     fail_above
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
     confident_target
-        The precision that the most confident claims may have: 5% of all claims, at least 50.
+        The highest precision allowed for the top 5% most confident claims, at least 50 claims.
     person_target
         The highest probability allowed of pointing at the row of any one person. The guarantee is one over the size of
         the smallest anonymity set. With ``decide="measured"`` it is the upper end of the precision of the top 10% most
         confident claims, at least 50.
     overlap
-        The share of the people whom the attacker knows; None for all.
+        The share of the people about whom the attacker has data; None for all.
     grid
-        The grid whose squares the places are, or that turns positions into places; larger squares are tried.
+        The grid of the places, or the grid that turns positions into places. The audit also tries larger squares.
     positions
-        Where places are, for a map in the report: a file or a frame with the columns ``place, lat, lon``. The squares
-        of a grid have positions of their own.
+        The positions of places, for a map in the report: a file or a frame with the columns ``place, lat, lon``. A grid
+        needs none.
     coarser
-        Mappings to coarser places, to be tried.
+        Mappings to coarser places that the audit tries.
     truth
-        For two sets of histograms: who really is whom, as for `habitprint.evaluate`.
+        For two sets of histograms: the truth, as for `habitprint.evaluate`.
     original
-        Of a released table that was protected: the table before any protection, so that it can be measured whether
-        people's own rows can be reconstructed. Its ids are those of the known table. None where it is not at hand; a
-        `Release` that was just made knows it.
+        For a protected table: the table before any protection, with the ids of the known table. The audit needs it to
+        measure whether rows can be reconstructed. A `Release` that was just made knows it.
     others
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
     training
-        Two earlier tables of the people whom the attacker knows, to learn from; None to cut the known part of events
-        in two. From two tables alone nobody can learn.
+        Two earlier tables of the attacker's data, to train on. None cuts the known part of events in two. Without
+        events, the attacker then cannot train.
     active, count
         For events: as for `habitprint.split`.
     noise
         Whether to try noise, if OpenDP is installed. It has no seed, so its trials differ from run to run.
     counts
-        Whether counts are released; else what is advised releases shares, so that totals tell nothing.
+        Whether the release holds counts. Otherwise the recommendation releases shares, which state no total.
     population
-        For how many people the share identified is forecast; None for all where a sample is audited, else for ten
-        times those attacked.
+        The number of people of the forecast. None is ten times the attacked people, or for a sample, all people.
     accept
-        Codes of findings that would stop the audit because they make its answer wrong (`Finding`): they are told in the
-        report instead.
+        Codes of findings (`Finding`) that would stop the audit because they make its answer wrong. The report lists
+        them instead.
     name
-        What the data is called in the report; None for what its source says.
+        The name of the data in the report; None for the name of its source.
     preparation
-        What was done to the data before, for the report.
+        The steps that prepared the data, for the report.
     backend
-        Where the tables live: None for this machine; `Spark` for a cluster. Then a sample of the people is audited
-        here. All people are attacked once on the cluster, jointly, by the weight that identifies most of the sample.
-        The target, and the gate, must be met by the sample and by the attack on all people.
+        The backend of the tables: None for this machine, or `Spark` for a cluster. With Spark, the audit covers a
+        sample of the people. One joint attack runs on all people, with the weight that re-identifies most of the
+        sample. Both must be within the target, and within the gate.
     seed
         Decides all other random choices.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------

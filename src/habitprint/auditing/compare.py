@@ -206,11 +206,11 @@ class Comparison(Drawn):
     Parameters
     ----------
     first
-        What the others are compared with.
+        The audit with which the others are compared.
     others
-        Each with its difference.
+        The other audits, each with its difference from the first.
     sources
-        All that the audits found, in the same order.
+        The audits with all their facts, in the same order.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class Comparison(Drawn):
     __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the audits as a frame, one row each; differences are to the first.
+        """Return the audits as a frame, one row each; differences are from the first.
 
         Examples
         --------
@@ -257,7 +257,7 @@ class Comparison(Drawn):
         return (self.first, *(other.compared for other in self.others))
 
     def to_text(self) -> str:
-        """Return it as JSON, without all that the audits found."""
+        """Return the comparison as JSON text, without the facts of the audits."""
         facts = {"schema": SCHEMA, "comparison": {"first": self.first, "others": self.others}}
         return printable_json(msgspec.json.format(msgspec.json.encode(facts), indent=1).decode())
 
@@ -268,10 +268,10 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     Parameters
     ----------
     audits
-        Two or more: candidate releases, one before and after protection, or two periods. What differs between them is
-        told beside the difference.
+        Two audits or more: of candidate releases, of a table before and after protection, or of two periods. The
+        comparison also lists what else differs between them.
     names
-        What each is called; None for the names of their data.
+        The names of the audits; None for the names of their data.
 
     Examples
     --------

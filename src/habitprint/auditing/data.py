@@ -51,17 +51,17 @@ class Preparation:
     Parameters
     ----------
     events
-        How events were read and cut, for the report and for reading them again.
+        The options by which events were read and cut.
     source
-        What the data is called, unless the audit is given a name for it.
+        The name of the data, if the audit has no name of its own.
     coarsen
         The files of the mappings to coarser places.
     command, inputs
-        The command that asked for the audit, and the files that it read, without their folders.
+        The command line of the audit, and the files that it read, without folders.
     losses
-        Of a released table that was protected: what it has lost against its original.
+        For a protected table: its losses against the original.
     found
-        What was found wrong before, such as by the names of columns.
+        Findings from before the audit, such as those about names of columns.
 
     Examples
     --------

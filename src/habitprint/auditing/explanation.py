@@ -86,33 +86,32 @@ class Shelter:
 class Explanation(Drawn):
     """The reasons why a person is re-identified, or is not. Made by `Audit.explain`.
 
-    It names people and places: for internal use.
+    It names people and places: for internal use only.
 
     Parameters
     ----------
     user
-        The person, as in the released table.
+        The person's id in the released table.
     named
-        Whom the attack takes them for; None where it gives them no name.
+        The known user whom the attack claims; None if it claims nobody.
     is_right
-        Whether that is who they are; None for somebody whom the attacker does not know.
+        Whether the claim is right; None if the attacker has no data about this person.
     chance
-        How likely the attack is right, in expectation over people who cannot be told apart.
+        The probability that the attack is right, in expectation over people with equal shares.
     probability
-        How surely the attacker can say so, calibrated; None where too few people teach that.
+        The calibrated probability of the claim; None with too few people.
     n_others_identical
-        How many others have the same shares in the released table.
+        The number of other released users with the same shares.
     weight
-        By which people are compared.
+        The weight of the attack.
     compared_with
-        With whose known habits: their own, or those of whom they are taken for; None where there is neither.
+        The known user whose habits are compared: the person, or else the claimed user; None if there is neither.
     places, n_more_places, more_gain
-        The places that speak for this pair, those that tell most first; and how many others there are, with what they
-        add in all. Together it is the gain of the pair.
+        The places that add most to the gain of this pair; the number of other places, and their gain in total.
     rivals
-        The known people of whom most speaks for being them, and themselves.
+        The known users with the highest gain, and the person.
     protections
-        What the best protections would do to them; the first is none.
+        The effect of the best protections on this person; the first is no protection.
 
     Examples
     --------
@@ -143,7 +142,7 @@ class Explanation(Drawn):
 
     @property
     def gain(self) -> float:
-        """Return what speaks for the pair in all."""
+        """Return the total gain of the pair."""
         return math.fsum([*(place.gain for place in self.places), self.more_gain])
 
     def to_frame(self, rows: Part = "places") -> pl.DataFrame:

@@ -158,7 +158,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
 
     @property
     def goal(self) -> Goal:
-        """Return what a protection must reach."""
+        """Return the goal that a protection must reach."""
         target = DEFAULT_TARGET if self.target is None else self.target
         return Goal(target, self.decide, self.confident_target, self.seed, self.keep, self.person_target)
 

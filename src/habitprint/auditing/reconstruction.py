@@ -169,17 +169,16 @@ class Reconstruction:
     Parameters
     ----------
     method
-        The way to take groups apart that names the most people.
+        The attack that reconstructs the rows of most people.
     rate
-        The people whose row is reconstructed, by shares or by places, among those of whom the attacker does not know as
-        much without any release. By chance is the share of all people of whom they do: the large values of their known
-        row show as much, from the threshold that shows the most rows of all people.
+        The share of people whose row is reconstructed, by shares or by places. It leaves out people whose row the
+        attacker's own data show without any release. `by_chance` is the share of these people: the base rate.
     by_shares, by_places
-        Those whose row holds at least half of their shares, and half of their places.
+        The share with at least half of their shares reconstructed, and with at least half of their places.
     few_places, more_places
-        The same rate among people with one or two places, and among all others; None where there are none.
+        The same rate among people with one or two places, and among all others; None if there are none.
     pieced
-        The people whose row can be pieced together by denominators, whether or not the attacker knows whose it is.
+        The share of people whose row denominators piece together, even if the attacker does not know whose row it is.
 
     Examples
     --------
@@ -201,10 +200,10 @@ class Reconstruction:
         return f"Reconstruction(by {self.method}: {self.rate.words})"
 
     def is_within(self, target: float) -> bool:
-        """Return whether the upper end is within a target, as for everything that is measured.
+        """Return whether the upper end of the interval is within a target.
 
-        Zero is no exception: among few people its upper end is above a low target, and nothing is shown. But where the
-        attacker's own data show everybody's row, nothing is left to be reconstructed.
+        A rate of zero among few people can fail too: its upper end is above a low target. If the attacker's own data
+        show everybody's row, nothing is left to reconstruct, and the result passes.
         """
         return self.rate.by_chance >= 1 or self.rate.high <= target
 
@@ -635,16 +634,17 @@ class Attribution:
     Parameters
     ----------
     right_group
-        For how many people the attacker looks in the right group.
+        The share of people whose group the attacker identifies.
     new_places
-        One claim about each of those: the likeliest place of their group that the attacker did not know of them. By
-        chance is the base rate: the share who were there, of the members of that group who are not known to visit it.
+        The share of right claims about a new place, one claim for each of these people. The claim is the most likely
+        place of the group that the attacker did not know of this person. `by_chance` is the base rate among members of
+        that group who are not known to visit the place.
     still_visited
-        A claim that a person still visits a place, about every place that the attacker knew of this person alone and
-        that the group shows in which the attacker looks for them. By chance is the base rate: the share of all places
-        known of one person alone that are still visited, shown or not.
+        The share of right claims that a person still visits a place. There is one claim for each place that the
+        attacker knows of this person alone, if the guessed group shows it. `by_chance` is the base rate among all
+        places known of one person alone, shown or not.
 
-    The last two are None where there is nobody to claim anything about.
+    The last two are None if there is no claim.
 
     Examples
     --------
@@ -759,13 +759,14 @@ class Risks:
     Parameters
     ----------
     guaranteed
-        How often anybody points at the right row at most; None where something else tells identical rows apart.
+        The highest risk that any attack points at the right row. None if identical rows can be distinguished by
+        something else, such as their ids.
     is_grouped
         Whether rows are published for groups.
     reconstruction, attribution
-        What was measured of groups; None where it was not, or there are none.
+        The measured risks of groups; None if they were not measured, or there are no groups.
     n_draws
-        How many draws of the units were measured, of which this is the worst.
+        The number of measured draws of the units; the risks are those of the worst draw.
 
     Examples
     --------
@@ -798,9 +799,9 @@ def measure_risks(
     original
         The table before any protection, with the user ids of the known table, or with those of the release.
     release
-        What is published.
+        The published table.
     known, truth
-        What the attacker knows, and who really is whom, as for `habitprint.evaluate`.
+        The attacker's data, and the truth, as for `habitprint.evaluate`.
     others
         Further releases of the same people that the attacker has too, with the same user ids.
 

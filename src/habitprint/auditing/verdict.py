@@ -309,26 +309,26 @@ def claims_among(confident_target: float) -> int:
 
 @dataclass(frozen=True)
 class Advice(Shown):
-    """A protection for the table that will be published, and why it is enough.
+    """The recommended protection for the table, and the evidence that it meets the target.
 
     Parameters
     ----------
     note
-        That it is internal.
+        The note that the file is internal.
     schema
-        Of the file.
+        The schema of the file.
     label, recipe
-        What to do: in words, and as mechanisms in their order.
+        The protection in words, and as mechanisms in their order.
     target, decide
-        What it reaches, and by what: guaranteed, or only measured.
+        The target, and whether the guarantee or the measured risk meets it.
     guaranteed, measured
-        What anybody could reach, and what the strongest attack that was made reached.
+        The guaranteed risk, and the measured risk of the strongest attack that ran.
     keep, losses
-        What the release is for, and what is lost: no other that is enough was found to lose less for that purpose.
+        The utility metric that decided, and all losses.
     scope
-        Whom and which time that was measured on.
+        The people and periods of the measurement.
     events
-        How the events were read and cut; None where two tables of counts were audited, or nobody told.
+        The options by which events were read and cut; None for two tables of counts, or if unknown.
 
     Examples
     --------
@@ -355,7 +355,7 @@ class Advice(Shown):
 
     @classmethod
     def of(cls, trial: Trial, recipe: Recipe, goal: Goal, scope: Scope, events: EventSpec | None = None) -> "Advice":
-        """Return the advice to protect a table like this; a trial tells its recipe without mappings."""
+        """Return the advice from a trial, with the mappings that the trial leaves out."""
         decide: Decide = "guaranteed" if trial.guaranteed.is_within(goal.target) else "measured"
         return cls(
             INTERNAL,
@@ -374,16 +374,16 @@ class Advice(Shown):
 
     @property
     def mechanism(self) -> Mechanism:
-        """Return what does it, with rounding that nobody can repeat."""
+        """Return the mechanism that applies the advice; its random rounding has no seed."""
         return chain(*with_seed(self.recipe, None))
 
     def to_text(self) -> str:
-        """Return it as the text of a file."""
+        """Return the advice as the text of a file."""
         return to_text(self)
 
 
 def read_advice(path: str | os.PathLike[str]) -> Advice:
-    """Read the advice of an audit, from its folder or its file.
+    """Read the advice of an audit from its folder or its file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a table of events holds, and what may be wrong with it."""
+"""The content of a table of events, and its possible faults."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,32 +34,32 @@ SENTINELS = frozenset(
 
 @dataclass(frozen=True)
 class EventsCheck(Shown):
-    """What a table of events holds, and what may be wrong with it.
+    """The content of a table of events, and its possible faults.
 
     Parameters
     ----------
     source, time_zone
-        Where the events come from, and where their days begin.
+        The source of the events, and the time zone in which days begin.
     n_rows, n_used
-        Rows in all, and those that can be used.
+        The number of all rows, and of rows that can be used.
     unused
-        Rows that cannot be used or are left out, by reason.
+        The number of invalid rows, and of rows left out, by reason.
     n_users
         Distinct users.
     n_places
-        Distinct places; None where events have positions.
+        Distinct places; None if events have positions.
     first, last
         The first and the last time, in the time zone.
     n_repeats
-        Rows that say the same as another: same user, time and place (or position), as in `without_repeats`.
+        Rows that repeat another one: same user, time and place (or position), as in `without_repeats`.
     shared
         Users who share their history with another user.
     runs
-        How often people are at one place in a row.
+        The lengths of runs of rows at one place.
     calendar
         The rows on each day.
     findings
-        What may be wrong, the graver first.
+        Possible faults of the data, the graver first.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class EventsCheck(Shown):
 def check_events(events: Events | DayTable, *, progress: Progress = silent) -> EventsCheck:
     """Count the rows, users and places of a table of events, and look for faults of the data.
 
-    Unusable rows are only counted here, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows.
-    The source is read once, and not at all if its day table is given and its rows are kept.
+    Invalid rows are only counted, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows. The
+    source is read once. It is not read if its day table is given and its rows are kept.
 
     Examples
     --------

@@ -45,23 +45,23 @@ MANY = 0.05  # of the rows, or of the people: from here on what is wrong with th
 
 @dataclass(frozen=True)
 class Finding:
-    """One possible fault of the data: a code with numbers. `habitprint.wording.findings` says it in words.
+    """One possible fault of the data: a code with numbers. `habitprint.wording.findings` makes the sentence.
 
     Parameters
     ----------
     code
-        What it is; an audit accepts it by this name.
+        The kind of fault; `accept` takes this code.
     gravity
         ``"note"``: a footnote. ``"changes-answer"``: it may change the answer, and is shown beside it. ``"stops"``: it
         makes the answer wrong, and stops an audit that does not accept it.
     count, of
-        How many rows, users or places are concerned, and of how many; None where that is not a part of anything.
+        The number of rows, users or places concerned, and of all of them; None if there is no such whole.
     kind
-        What is counted, or for ids, whose ids they are.
+        The kind of thing that is counted: rows, users or places.
     examples
         A few values: ids, days as ISO dates, or reasons.
     options
-        Options of the command line that mend it; empty where none does.
+        Options of the command line that fix it; empty if there are none.
     in_sample
         Whether it was found in a sample of the people.
 
@@ -83,12 +83,12 @@ class Finding:
 
     @property
     def is_grave(self) -> bool:
-        """Return whether it may change the answer."""
+        """Return whether the finding may change the answer."""
         return self.gravity != "note"
 
     @property
     def anonymous(self) -> "Finding":
-        """Return the same without values that may name a person or a place: a report names none."""
+        """Return the finding without values that may name a person or a place, for reports."""
         if self.kind == "row":
             return self
         return replace(self, examples=(), options="" if "--without-" in self.options else self.options)

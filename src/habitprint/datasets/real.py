@@ -44,7 +44,7 @@ def d4d_calls(folder: str | os.PathLike[str], sample: int = 9, *, on_bad_rows: O
     r"""Open a two-week sample of calls by antenna (``SET2TSV/POS_SAMPLE_n.TSV``), 50,000 customers each.
 
     Calls at an unknown antenna (−1) and empty lines are left out and counted; lines with too many or too few fields are
-    faults. A header, which some copies have, is skipped.
+    invalid. A header, which some copies have, is skipped.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def d4d_sub_prefecture_calls(
 
 
 def d4d_antennas(folder: str | os.PathLike[str]) -> pl.DataFrame:
-    r"""Read where the antennas are: ``place, lat, lon``.
+    r"""Read the positions of the antennas: ``place, lat, lon``.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def d4d_antennas(folder: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 def d4d_sub_prefectures(folder: str | os.PathLike[str]) -> pl.DataFrame:
-    r"""Read where the sub-prefectures are: ``place, lat, lon``.
+    r"""Read the positions of the sub-prefectures: ``place, lat, lon``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def d4d_sub_prefectures(folder: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 def d4d_nearest_sub_prefectures(folder: str | os.PathLike[str]) -> PlaceMapping:
-    r"""Send each antenna to the nearest sub-prefecture along the globe; of equally near ones, to the lowest id.
+    r"""Return the mapping from each antenna to the nearest sub-prefecture; of equally near ones, the lowest id.
 
     Examples
     --------
@@ -255,8 +255,8 @@ def web_history(
 ) -> Events:
     r"""Open visits to pages as events at sites; the favicon of a page identifies its site.
 
-    Visits to pages without a favicon (none, or 0) are left out and counted, as in the paper. Visits to pages
-    that the table of places does not have are faults of the data.
+    Visits to pages without a favicon (none, or 0) are left out and counted, as in the paper. Visits to pages that the
+    table of places does not have are invalid rows.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def complete_journey(place: Bought = "product", *, time_zone: str = NEW_YORK) ->
     """Open the purchases of a year as events: the household is the user, the product is the place.
 
     1,469,307 lines of receipts, 1 January to 31 December 2017. For categories, 7,045 lines are left out and counted:
-    4,836 of products that the list of products does not have, 2,209 of products without a category.
+    4,836 lines have a product that the list of products lacks, and 2,209 have a product without a category.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def complete_journey(place: Bought = "product", *, time_zone: str = NEW_YORK) ->
 
 
 def complete_journey_categories(to: Group = "category") -> PlaceMapping:
-    """Return which category, or which department, each product belongs to; products without one are not in it.
+    """Return the mapping from each product to its category or department; products without one are not in it.
 
     Examples
     --------

@@ -253,8 +253,7 @@ def read_tracks(
     Parameters
     ----------
     path
-        The folder. A file belongs to the user after whom the first folder below it is named, or that is named like the
-        file.
+        The folder, or one file. Each subfolder is a user. A file directly in the folder is a user with the file's name.
     user, time
         Properties of GeoJSON features with the user id and the time. Without the property for the user, the file's name
         gives the user. A line has one time for each position, in the property ``coordTimes`` or ``times``.
@@ -396,25 +395,25 @@ def geolife(
 ) -> Events:
     r"""Open the GPS points of GeoLife 1.3 as events with positions; a `Grid` over `BEIJING` makes them places.
 
-    The first time, all files are read and kept as one Parquet file of some hundred MB in the user's cache folder; after
-    that only this file is, unless files were added, removed or changed. Where it cannot be written, all files are read
-    each time. Times are GMT.
+    The first call reads all files and keeps the points as one Parquet file of some hundred MB in the user's cache
+    folder. Later calls read only this file, unless files were added, removed or changed. If it cannot be written, each
+    call reads all files. Times are GMT.
 
-    Invalid points are counted by reason: positions out of range, points from before April 2007, when the recordings
-    began, and exact repeats of a point of the same user. Three more reasons count as one row each: lines with other
+    Invalid points are counted by reason: positions out of range, exact repeats of a point of the same user, and points
+    from before April 2007. (The recordings began then.) Three more reasons count as one row each: lines with other
     separators, points in place of the header (in files whose header is too short), and empty files. Users who share
     data are not changed; see `geolife_shared_files`.
 
     Parameters
     ----------
     folder
-        The unpacked folder of GeoLife, with ``Data/000/Trajectory/*.plt`` and so on. Of PLT files in other folders, the
-        first folder below this one is the user, or else the name of the file.
+        The unpacked folder of GeoLife, with ``Data/000/Trajectory/*.plt`` and so on. For PLT files in other folders,
+        the user is the first folder below this one, or else the name of the file.
     cache
         The folder for the Parquet file, `habitprint-geolife.parquet`; None is ``habitprint`` in the user's cache folder
         (`XDG_CACHE_HOME`, or ``~/.cache``).
     on_bad_rows
-        Whether the faults above are counted and left out, or stop the work.
+        ``"skip"``: count invalid points and leave them out. ``"fail"``: stop at them.
 
     Examples
     --------
@@ -448,9 +447,9 @@ def _plt_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Ev
 def geolife_shared_files(
     folder: str | os.PathLike[str], *, cache: str | os.PathLike[str] | None = None
 ) -> pl.DataFrame:
-    r"""List the files that stand under several users with the same content: ``users`` and ``files``, one row for each.
+    r"""List the files that several users have with the same content: ``users`` and ``files``, one row for each file.
 
-    Such users are partly the same person to any attack, and falsify its success.
+    To an attack, such users are partly the same person. They distort its success.
 
     Examples
     --------

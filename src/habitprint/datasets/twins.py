@@ -51,7 +51,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def require_users(n_users: object, seed: object) -> None:
-    """Raise `InputError` unless a twin with this number of users can be made from this seed.
+    """Raise `InputError` unless a synthetic twin with this number of users can be made from this seed.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class CountryModel:
         Antennas lie around the centre of their town with a standard deviation of `town_km`, and `antenna_km` more for
         the square root of the number of antennas.
     seed
-        The seed of the map. It is not the seed of a twin: all twins live in the same country.
+        The seed of the map. It is not the seed of the customers: all synthetic twins of the calls share one country.
 
     Examples
     --------
@@ -253,8 +253,8 @@ class CallsModel:
     calls_per_day
         Calls of the average customer on an ordinary day.
     rate_spread
-        The spread of the logarithm of a customer's rate of calls, which is normal: few call very often, some hardly
-        ever.
+        The spread of the logarithm of a customer's rate of calls. The logarithm is normal: a few customers call very
+        often, some hardly ever.
     burst
         The mean length of a burst of calls from one place (geometric).
     holiday
@@ -346,11 +346,11 @@ class CallsTwin:
 def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None = None) -> CallsTwin:
     """Make a synthetic twin of the paper's call records: two weeks of calls, 9 to 22 April 2012.
 
-    The records themselves are not available. The twin is drawn from a model of people. Its parameters are fitted
-    jointly to all published figures (``docs/twins.md`` shows the errors). It contains no real person.
+    The records themselves are not available. The synthetic twin is drawn from a model of people. Its parameters are
+    fitted jointly to all published figures (``docs/twins.md`` shows the errors). It contains no real person.
 
-    A smaller twin is the first customers of the full one: a random sample of the same people, in the same country with
-    all its antennas. Customers who happen not to call at all have no row, as in real records.
+    A smaller synthetic twin holds the first customers of the full one. It is a random sample of the same people, in the
+    same country with all its antennas. Customers who happen not to call at all have no row, as in real records.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ class WebModel:
     pages, pages_spread
         Visits in a row to one site in the median session, and the spread of their logarithm.
     habit
-        The share of sessions on a user's favourite sites; the others go anywhere.
+        The share of sessions on a user's favourite sites. Other sessions go to any site.
     n_favourites
         The number of favourite sites of a user.
     fall
@@ -482,9 +482,9 @@ class WebModel:
     drift
         The change of favourites from week to week: the coefficient of variation of the factor of each one's weight.
     popularity, head
-        Sessions that go anywhere find the site of rank r in proportion to 1/(r + head)**popularity; not 1.
+        Other sessions choose the site of rank r in proportion to 1/(r + head)**popularity. The power must not be 1.
     taste
-        The same for favourites, with this power: larger, because people share their favourites more than their finds.
+        The power for favourites. It is larger, because favourites of different people are more often the same sites.
     n_sites
         Sites on the web.
 
@@ -549,15 +549,15 @@ class WebTwin:
 def web_twin(n_users: int = 122, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:
     """Make a synthetic twin of the paper's web histories: two weeks of visits to sites.
 
-    The histories themselves are not available. The paper takes the fortnight with the most users active in both weeks,
-    121 of 472; the twin is of this fortnight only, and now and then one of its users is not active in both weeks. Its
+    The histories themselves are not available. The paper takes the two weeks with the most users active in both: 121 of
+    472. The synthetic twin covers these two weeks only. Now and then one of its users is not active in both. Its
     parameters are fitted jointly to all published figures (``docs/twins.md`` shows the errors). It contains no real
     person.
 
     Parameters
     ----------
     n_users
-        The number of users, 0 to n_users − 1; fewer users are the first ones of a larger twin.
+        The number of users; ids are 0 to n_users − 1. Fewer users are the first ones of a larger synthetic twin.
     seed
         The same seed gives the same users; another seed gives others on the same web.
     model

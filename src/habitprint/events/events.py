@@ -86,26 +86,26 @@ class ReadAs:
 
 @dataclass(frozen=True)
 class Events(Shown):
-    """A table of events that is read only when something is computed from it.
+    """A table of events, which is read only when a computation needs it.
 
-    Made by `read_events` and `events_from_frame`. Nothing is dropped silently: a row that cannot be used stays in
-    `frame` with the number of its reason, and each computation counts it.
+    Made by `read_events` and `events_from_frame`. No row is dropped silently. An invalid row stays in `frame` with the
+    number of its reason, and each computation counts it.
 
     Parameters
     ----------
     frame
         Columns ``user``, ``time`` (UTC), ``place`` or ``lat`` and ``lon``, perhaps ``seconds``, and ``reason``:
-        0 where a row can be used, n where ``reasons[n - 1]`` speaks against it.
+        0 for a usable row, n for a row that is not used because of ``reasons[n - 1]``.
     reasons
-        Why rows are not used.
+        The reasons why rows are not used.
     time_zone
-        Where days and weeks begin at local midnight.
+        The time zone in which days and weeks begin.
     source
-        Where the events come from, for messages.
+        The name of the source, for messages.
     on_bad_rows
-        Whether rows at fault stop the work (``"fail"``) or are counted and left out (``"skip"``).
+        Whether invalid rows stop the work (``"fail"``) or are counted and left out (``"skip"``).
     read_as
-        How the table was read.
+        The format by which the table was read.
     is_kept
         Whether the rows of the source are in a temporary file, so that nobody reads the source again (`read_once`).
     label
@@ -144,18 +144,18 @@ class Events(Shown):
 
     @property
     def columns(self) -> list[str]:
-        """Return the names of the columns, without that of reasons."""
+        """Return the names of the columns, without the column of reasons."""
         return [name for name in self.frame.collect_schema().names() if name != "reason"]
 
     @property
     def usable(self) -> pl.LazyFrame:
-        """Return the rows that can be used, lazily and without a word on the others."""
+        """Return the usable rows as a lazy frame, without a count of the others."""
         return self.frame.filter(pl.col("reason") == 0).drop("reason")
 
     def read_once(self) -> Self:
         """Return the same events from a temporary file, which one pass over the source writes.
 
-        Audits, checks and splits look at the rows several times; the source is read once.
+        Audits, checks and splits need the rows several times. So the source is read only once.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Events(Shown):
         return self if self.is_kept else replace(self, frame=keep_rows(self.frame, self.source), is_kept=True)
 
     def refuse(self, condition: pl.Expr, reason: str) -> Self:
-        """Return the events with the rows that fulfil a condition marked as faults of the data.
+        """Return the events with the rows that fulfil a condition marked as invalid.
 
         Examples
         --------
@@ -178,7 +178,7 @@ class Events(Shown):
         return self.against(condition, Reason(reason))
 
     def leave_out(self, condition: pl.Expr, reason: str) -> Self:
-        """Return the events without the rows that fulfil a condition: counted under the reason, never a fault.
+        """Return the events without the rows that fulfil a condition; they are counted by reason, and are not invalid.
 
         Examples
         --------
@@ -190,7 +190,7 @@ class Events(Shown):
         return self.against(condition, Reason(reason, is_fault=False))
 
     def against(self, condition: pl.Expr, reason: Reason) -> Self:
-        """Return the events with a reason for the rows that fulfil a condition, and have none yet."""
+        """Return the events with a reason for the rows that fulfil a condition and have no reason yet."""
         reasons = (*self.reasons, reason)
         number = pl.when((pl.col("reason") == 0) & condition.fill_null(value=False)).then(
             pl.lit(len(reasons), pl.UInt8)
@@ -200,7 +200,7 @@ class Events(Shown):
         )
 
     def count_rows(self) -> dict[int, int]:
-        """Return the number of rows by the number of the reason that speaks against them, 0 for none.
+        """Return the number of rows by the number of their reason; 0 means no reason.
 
         Examples
         --------
@@ -217,9 +217,9 @@ class Events(Shown):
         return dict(by_reason.rows())
 
     def in_reasons(self, counts: Mapping[int, int]) -> dict[str, int]:
-        """Return the number of unused rows by reason, from their number by the number of the reason.
+        """Return the number of unused rows by reason in words, from `count_rows`.
 
-        Raises `InputError` where a fault hides other rows.
+        Raises `InputError` if an invalid row hides other rows.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class Events(Shown):
         return unused
 
     def count_unused(self, counts: Mapping[int, int]) -> dict[str, int]:
-        """Return the same as `in_reasons`, unless faults are among them and `on_bad_rows` says that they stop the work.
+        """Return the number of unused rows by reason, or raise `InputError` if invalid rows stop the work.
 
         Examples
         --------
@@ -257,7 +257,7 @@ class Events(Shown):
         return self.in_reasons(counts)
 
     def refuse_no_rows(self, counts: Mapping[int, int]) -> None:
-        """Raise `InputError` if there is no row that can be used.
+        """Raise `InputError` if there is no usable row.
 
         Examples
         --------
@@ -275,7 +275,7 @@ class Events(Shown):
             )
 
     def refuse_unusable(self) -> None:
-        """Raise `InputError` if there are faults that stop the work, or no row that can be used.
+        """Raise `InputError` if invalid rows stop the work, or if there is no usable row.
 
         Examples
         --------
@@ -378,20 +378,19 @@ def events_from_frame(
     Parameters
     ----------
     table
-        A polars lazy frame, any frame that speaks Arrow, or a mapping of columns.
+        A polars lazy frame, any frame that supports Arrow, or a dictionary of columns.
     user, time, place, lat, lon
         The names of its columns; an event has a place or a position. Default: ``place``.
     seconds
-        The column that says how long each event lasted, if there is one.
+        The column with the duration of each event, if there is one.
     time_zone
-        Where clocks without a zone stood, and where days and weeks begin.
+        The time zone of times without an offset, and of the beginning of days and weeks.
     time_format
-        How times are written, or the unit of a number; None: found from the data (see `read_events`).
+        The format of times, or the unit of numbers; None to detect it (see `read_events`).
     on_bad_rows
-        ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
-        counted and left out.
+        ``"fail"``: stop at invalid rows, with their number by reason. ``"skip"``: count them and leave them out.
     source
-        What the events are called in messages.
+        The name of the events in messages.
 
     Examples
     --------

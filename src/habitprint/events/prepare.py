@@ -16,7 +16,7 @@ LEADING_ZEROS = r"^([-+]?)0+(\w)"
 
 
 def by_hours(events: Events, hours: int = 6) -> Events:
-    """Return the events with each place split by the time of day, in blocks of so many hours.
+    """Return the events with each place split by the time of day, in blocks of hours.
 
     Parameters
     ----------
@@ -59,15 +59,14 @@ def by_weekday(events: Events) -> Events:
 def until_next(events: Events, longest: float = 3600.0) -> Events:
     """Return the events with the seconds until the same user's next event as their duration.
 
-    A user's last event is left out and counted: nothing is known of what came after. This orders all events, so
-    unlike the rest it needs memory for them.
+    A user's last event has no next one: it is left out and counted. All events are sorted, which needs memory for them.
 
     Parameters
     ----------
     events
         Events without durations of their own.
     longest
-        Seconds after which somebody is taken to be gone: longer gaps count as this many.
+        The longest duration, in seconds. A longer time until the next event counts as this.
 
     Examples
     --------

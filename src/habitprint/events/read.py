@@ -64,10 +64,10 @@ Opener = Callable[[list[Path], Reading], Opened]
 def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[ReadingKeywords]) -> Events:
     r"""Open files of events: CSV, TSV, NDJSON, Parquet, Excel, DuckDB, SQLite; or a database at an address.
 
-    The format is told by the ending of the name; ``.gz`` may follow that of a text file. Ids in text files are text;
-    elsewhere they are what the file says. Rows are read when something is computed, and nothing is held in memory but
-    what is computed from it; except that a sheet, or the result of a query, is. How text is written is
-    found from a sample of the file (see `habitprint.io.dialects`), and ``events.read_as.words`` says it.
+    The ending of the name tells the type of the file; text files may also be compressed (``.gz``). Ids in text files
+    are text. In other files they have the type of their column. Rows are read when a computation needs them, and are
+    not kept in memory. (A sheet, or the result of a query, is kept.) The format of text is detected from a sample of
+    the file (see `habitprint.io.dialects`). ``events.read_as.words`` states it.
 
     Parameters
     ----------
@@ -75,33 +75,32 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
         A file, a pattern such as ``"calls/2012-*.csv.gz"``, or several of these; or an address such as
         ``"postgresql://me@host/calls"``, with `sql`.
     reading
-        A record of all that follows; single keywords go before it.
+        A record of all following options; single keywords override it.
     user, time, place, lat, lon
         The names of the columns. An event has a place, or a position (which a `Grid` turns into a place).
     seconds
-        The column that says how long each event lasted, if there is one.
+        The column with the duration of each event, if there is one.
     columns
-        The names of all columns, in order, of a CSV or TSV file that has no header.
+        The names of all columns, in order, for a CSV or TSV file without a header.
     time_zone
-        Where clocks that say nothing of their zone stood, and where days and weeks begin.
+        The time zone of times without an offset, and of the beginning of days and weeks.
     time_format
-        How times are written (such as ``"%d.%m.%Y %H:%M"``), or the unit of numbers since 1970: ``"seconds"``,
-        ``"milliseconds"`` or ``"microseconds"``; ``"excel"`` for days as Excel counts them. None: found
-        from the rows, and refused if in doubt.
+        The format of times, such as ``"%d.%m.%Y %H:%M"``. Or the unit of numbers since 1970: ``"seconds"``,
+        ``"milliseconds"`` or ``"microseconds"``; ``"excel"`` for days as Excel counts them. None detects the format,
+        and raises an error if two formats fit.
     separator, decimal, encoding
-        Of a text file: what separates columns (``","``, ``";"``, a tab, ``"|"``), what stands before a fraction
-        (``"."``, ``","``), and the encoding by a name that Python knows. None: found from the file.
+        For a text file: the separator of columns (``","``, ``";"``, a tab, ``"|"``), the decimal sign (``"."``,
+        ``","``), and the encoding by its name in Python. None to detect them.
     sheet
-        Of an Excel file (``pip install 'habitprint[excel]'``); None: the only one.
+        The sheet of an Excel file (``pip install 'habitprint[excel]'``); None for the only one.
     sql
-        The query that makes the table, of a database (``pip install 'habitprint[sql]'``); None: the only table of it.
+        The query on a database (``pip install 'habitprint[sql]'``); None for its only table.
     on_bad_rows
-        ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
-        counted and left out.
+        ``"fail"``: stop at invalid rows, with their number by reason. ``"skip"``: count them and leave them out.
 
-    Lines of a text file with nothing in them are left out and counted. Bytes that are no letters make an id a fault (an
-    NDJSON file with such bytes cannot be read), and so does a field beyond the last column. A Parquet file that says
-    where its data comes from keeps saying so.
+    Empty lines of a text file are counted and left out. A row is invalid if an id has bytes that are no letters, or if
+    the row has too many fields. An NDJSON file with such bytes cannot be read. The data source in the metadata of a
+    Parquet file is kept.
 
     Examples
     --------

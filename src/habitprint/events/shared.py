@@ -41,16 +41,16 @@ class SharedHistories:
     Parameters
     ----------
     pairs
-        ``user, other, n_shared, share``: pairs of users with the number of events that both have at the same
-        instant at the same place (estimated, if a sample was looked at), and its share of the events of the one
-        who has fewer. Of more than eight users with identical histories, the smallest id is paired with each other one.
+        ``user, other, n_shared, share``: pairs of users, the number of events that both have at the same time and
+        place, and its share of the events of the user with fewer events. (The number is an estimate if a sample was
+        searched.) If more than eight users have identical histories, the smallest id is paired with each other one.
     groups
         ``user, same_as``: each user concerned, and the smallest id among those with the same history.
     sampled
-        The share of instants and places that was looked at: 1 unless there are very many events.
+        The share of moments that was searched: 1 unless there are very many events.
     clock
-        How finely times are told: ``"day"``, ``"hour"``, ``"minute"`` or ``"second"``. With whole days, chance puts
-        many people at the same place at the same time, so that hardly any history can be called shared.
+        The resolution of times: ``"day"``, ``"hour"``, ``"minute"`` or ``"second"``. With whole days, many people are
+        at the same place at the same time by chance. Then hardly any history counts as shared.
 
     Examples
     --------
@@ -76,17 +76,17 @@ class SharedHistories:
 def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
     """Find users who have at least half of their events in common with another user.
 
-    An event in common has the same time and the same place (or position) under both ids; at least five are needed,
-    and more than chance gives to any two of so many people who are at the same places as often, but each on their
-    own. Moments that more than eight users share are passed over, except for users whose histories are
-    identical. Of very many events a sample is looked at: the same moments for all users.
+    A common event has the same time and the same place (or position) under both ids. Two users need at least five of
+    them. The number must also exceed what chance gives to any two of so many people at the same places. Moments that
+    more than eight users share are skipped, except for users with identical histories. If there are very many events, a
+    sample of moments is searched, the same for all users.
 
     Parameters
     ----------
     events
         The events.
     n_rows
-        Their number, if it is known; else they are counted first.
+        The number of rows, if you know it; otherwise they are counted first.
 
     Examples
     --------
@@ -181,8 +181,8 @@ def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> 
     events, shared
         The events, and what `find_shared` found in them.
     how
-        ``"merge"``: they become one user, under the smallest of their ids, and events that several of them had count
-        once. ``"drop"``: all of them are left out. Either way the rows left out are counted under a reason.
+        ``"merge"``: they become one user with the smallest of their ids, and common events count once. ``"drop"``: all
+        of them are left out. Rows that are left out are counted by reason.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> 
 def without_repeats(events: Events) -> Events:
     """Return the events with exact repeats of (user, time, place) left out and counted.
 
-    It orders nothing, but it has to remember every event once.
+    It needs memory for every distinct event.
 
     Examples
     --------

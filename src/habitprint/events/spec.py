@@ -104,8 +104,8 @@ class Reading(Format, frozen=True, kw_only=True):
 class EventSpec(Reading, frozen=True, kw_only=True):
     """The options by which events are read, cut into two periods and counted.
 
-    Each field is the option of its name; None is not given. In an advice, `box` is given wherever there is a grid, so
-    that another file has the same squares, and `mapping` is the whole path of a file.
+    Each field has the name of its option; None means not given. In an advice, `box` is given if there is a grid, so
+    that another file has the same squares. There, `mapping` is the whole path of a file.
 
     Examples
     --------

@@ -98,13 +98,13 @@ class Format(Record, frozen=True, kw_only=True):
 
     @property
     def mark(self) -> str | None:
-        """Return the sign that separates columns, by whichever name it was told."""
+        """Return the sign that separates columns, from any of its names."""
         named = {name: mark for mark, name in SEPARATORS.items()} | {"\\t": "\t"}
         return None if self.separator is None else named.get(self.separator, self.separator)
 
     @property
     def codec(self) -> str | None:
-        """Return the encoding; UTF-8, which is read without a copy, under one name only."""
+        """Return the encoding; UTF-8 always has the same name."""
         is_utf8 = self.encoding is not None and codecs.lookup(self.encoding).name == UTF_8
         return UTF_8 if is_utf8 else self.encoding
 

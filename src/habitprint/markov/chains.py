@@ -51,23 +51,23 @@ LARGEST = 1_000_000.0  # metres: there a straight line through the earth is a ki
 class MarkovModel:
     """The parameters that turn points into states.
 
-    Points are thinned to one per `sample_every` seconds. Those of a *stay* are kept: consecutive points no two of
-    which are more than `max_diameter` apart, over at least `min_stay` seconds. Where at least `min_points` of these
-    lie within `radius` of one of them, they belong to one state; states that share a point are one.
+    Points are thinned to one per `sample_every` seconds. Points of a *stay* are kept: consecutive points over at least
+    `min_stay` seconds, no two of them more than `max_diameter` apart. If at least `min_points` of them lie within
+    `radius` of one point, they are one state. States that share a point are merged.
 
     Parameters
     ----------
     radius
-        Metres. 500 in the setting that the paper compares with.
+        Metres; 500 in the paper's comparison.
     min_points
-        Points within `radius` of a point, itself included, that make a state.
+        The least number of points within `radius` of a point, itself included, that make a state.
     max_diameter
         Metres between the two points of a stay that are farthest apart.
     min_stay
         Seconds from the first to the last point of a stay.
     sample_every
-        Seconds: of the points of each such stretch of time only the first is kept, so that a state's number of
-        points is the time spent there, however often the device took a fix. None keeps every point.
+        Seconds. Only the first point of each such interval is kept. So the number of points of a state measures the
+        time there, however often the device recorded its position. None keeps every point.
 
     Examples
     --------
@@ -222,14 +222,14 @@ class Chains:
 def mobility_chains(points: Any, model: MarkovModel | None = None, progress: Progress = silent) -> Chains:
     """Make the mobility Markov chain of each user (Gambs, Killijian & Núñez del Prado Cortez 2014).
 
-    Points of stays (DT-cluster) are grouped into states (DJ-cluster); the order of states is that of their numbers of
-    points (of equal ones, the one visited first comes first), and transitions are counted from each point to the next
-    that is in a state.
+    Points of stays (DT-cluster) are grouped into states (DJ-cluster). States are ordered by their number of points; of
+    equal ones, the one visited first comes first. Transitions are counted from each point to the next one that is in a
+    state.
 
     Parameters
     ----------
     points
-        One period's points: any frame with the columns ``user, time, lat, lon``, in any order of rows.
+        The points of one period: any frame with the columns ``user, time, lat, lon``, in any order of rows.
     model
         The parameters of stays and states; None for the defaults of `MarkovModel`.
 
@@ -337,10 +337,11 @@ def chain_distances(
     Parameters
     ----------
     kind
-        ``"stationary"``: metres from a state of one to the nearest state of the other, on average over its points; the
-        mean of both directions. ``"proximity"``: one over a score that grows by 10, 5, 2.5, 1.25, 1, 1, … for each rank
-        at which the states of both, most important first, are closer than `near`; 100,000 if none is. ``"stat-prox"``:
-        proximity for chains that are more than 2,000 m apart and have a close state, else stationary.
+        ``"stationary"``: the mean distance in metres from a state of one chain to the nearest state of the other, over
+        its points; the mean of both directions. ``"proximity"``: one over a score. The score grows by 10, 5, 2.5, 1.25,
+        1, 1, … for each rank at which the states of both, most important first, are closer than `near`. The distance is
+        100,000 if none is. ``"stat-prox"``: proximity for chains that are more than 2,000 m apart and have a close
+        state, else stationary.
     near
         Metres.
 
@@ -405,7 +406,7 @@ class ChainMatching:
     Parameters
     ----------
     released, known
-        The ids of the pairs: all N released users, ascending, and the known users they are taken for.
+        The ids of the pairs: all N released users, ascending, and the known user of each claim.
     distances
         The distance of each pair; infinite for guesses.
     is_nearest
@@ -457,7 +458,7 @@ class ChainMatching:
 
     @property
     def is_guess(self) -> Booleans:
-        """Return which pairs are a guess, for want of a state to compare."""
+        """Return which pairs are guesses, because there is no state to compare."""
         return np.isinf(self.distances)
 
     @property
@@ -499,7 +500,7 @@ def match_chains(
 ) -> ChainMatching:
     """Match each released user to the known user whose chain is nearest, one by one.
 
-    Two released users may be taken for the same known user.
+    Two released users may get the same known user.
 
     Parameters
     ----------
@@ -537,10 +538,10 @@ def match_chains(
 
 
 def evaluate_chains(matching: ChainMatching, truth: Truth = SAME_ID) -> Evaluation:
-    """Say how many users the chains identify, counted as `habitprint.evaluate` counts.
+    """Count the users whom the chains re-identify, as `habitprint.evaluate` does.
 
-    For each common user that is one over the number of equally near known users if the right one is among them, and
-    nothing otherwise; a guess counts 1 / N′. There is no cluster accuracy: chains have no classes of equal shares.
+    A common user counts one over the number of equally near known users if the right one is among them, and nothing
+    otherwise. A guess counts 1 / N′. There is no cluster accuracy, because chains have no classes of equal shares.
 
     Parameters
     ----------

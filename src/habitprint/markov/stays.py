@@ -81,14 +81,14 @@ def is_new(values: pl.Series) -> Booleans:
 def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.0) -> Events:
     """Return events with one row for each stay: its first time, its middle, and its seconds.
 
-    A stay is a run of consecutive fixes of a user no two of which are more than `max_diameter` apart, over at least
-    `min_stay` (see `habitprint.markov`). The other fixes are left out and counted, so that every row is accounted for.
-    All fixes are put in order, which needs memory for them.
+    A stay is a run of fixes of a user over at least `min_stay` seconds, no two of them more than `max_diameter` apart
+    (see `habitprint.markov`). A fix is one recorded position. Other fixes are counted and left out, so every row is
+    accounted for. All fixes are sorted, which needs memory for them.
 
     Parameters
     ----------
     events
-        With positions.
+        Events with positions.
     max_diameter
         Metres between the two fixes of a stay that are farthest apart.
     min_stay

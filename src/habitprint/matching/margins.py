@@ -52,8 +52,9 @@ class _Residual(NamedTuple):
 def pair_margins(matching: Matching, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Floats:
     """Return the margin of each pair of a joint matching, in the order of its pairs.
 
-    With a size, the price of a pair stays the same: a margin is the gain beyond it. Among many thousands of users, a
-    few searches are stopped after a thousand steps; their margins are then proven lower bounds.
+    The margin of a pair is the loss of the best total if that pair is forbidden. With a given size, it is the gain
+    above the price of a pair. Among many thousands of users, a few searches stop after a thousand steps. Their margins
+    are then proven lower bounds.
 
     Parameters
     ----------

@@ -48,22 +48,22 @@ def match(
     progress: Progress = silent,
     **keywords: Unpack[MatchKeywords],
 ) -> AnyMatching:
-    """Match released users to known users.
+    """Match released users to known users, and return the pairs.
 
-    The joint method finds the pairs with the smallest total weight among all ways to pair the users up: the paper's
-    minimum-weight matching on the complete bipartite graph, (A1) without `size` and (A2) with it. It is exact and
-    carries its proof. It covers the three settings of the paper: the same users on both sides, one side a subset of
-    the other, and a partial overlap.
+    The joint method returns the pairs with the smallest total weight of all ways to pair the users. It is the paper's
+    minimum-weight matching on the complete bipartite graph: (A1) without `size`, (A2) with it. It is exact and comes
+    with a proof. It covers the three settings of the paper: the same users on both sides, one side a subset of the
+    other, and a partial overlap.
 
     Parameters
     ----------
     released, known
         Two sets of histograms; places are compared by id. Their order never matters. Each may also be the name of a
-        file, or any frame; then columns that are not called ``user``, ``place`` and ``count`` are guessed, and a
-        warning says so.
+        file, or any frame. Columns with other names than ``user``, ``place`` and ``count`` are then guessed, with a
+        warning.
     backend
-        Where users are matched: None for this machine; `Spark` for a cluster, of tables that it stores. There they are
-        matched jointly. Which of equally good matchings a seed takes is not the same as here.
+        The backend: None for this machine, or `Spark` for tables on a cluster. Spark matches jointly. Of equally good
+        matchings, the same seed may select another one than on this machine.
     options
         A record of all following options; single keywords override it.
     weight
@@ -72,17 +72,17 @@ def match(
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method
-        ``"joint"``; ``"approximate"``: jointly, with at least (1 − ε) of the gain, which stops sooner; or
-        ``"one-by-one"``: each user takes the nearest on the other side.
+        ``"joint"``: all users together. ``"approximate"``: jointly, with at least (1 − ε) of the best gain, in less
+        time. ``"one-by-one"``: each user takes the nearest user of the other side.
     direction
-        For one-by-one: the side that seeks.
+        For one-by-one: the side whose users each take the nearest of the other side.
     epsilon
         For approximate: the share of the gain that may be missing, above 0 and below 1.
     seed
-        Decides among equally good matchings, and nothing else.
+        The seed that selects among equally good matchings. It changes nothing else.
     max_memory
-        Bytes that the joint solver may use; infinity for no limit. To stay below, it keeps fewer pairs in memory and
-        computes them again when they are needed.
+        Bytes that the joint solver may use; infinity for no limit. To stay below the limit, it keeps fewer pairs in
+        memory and computes them again when needed.
     progress
         A function that is called now and then with the progress of the work.
 

@@ -142,11 +142,11 @@ class Matching(Shown, Framed):
     released, known
         The ids of the pairs, each of length `size`.
     weights, gains
-        The weight of each pair, and ceiling − weight before rounding is clipped.
+        The weight and the gain of each pair; the gain is ceiling − weight.
     proof
-        The bound of the gain of any matching of that size; None for one-by-one, which proves nothing.
+        The bound of the gain of any matching of that size; None for one-by-one, which has no proof.
     n_nearest
-        For one-by-one: how many users were equally near for each pair. None for joint.
+        For one-by-one: the number of equally near users of each pair. None for joint.
     n_released, n_known
         The numbers of users on both sides, N and N′.
     size
@@ -263,11 +263,11 @@ class Matching(Shown, Framed):
         )
 
     def verify(self, released: Histograms, known: Histograms, progress: Progress = silent) -> float:
-        """Recompute the gap from the histograms and the potentials alone, trusting nothing else.
+        """Recompute the gap from the histograms and the potentials alone.
 
         The gain of the pairs is computed in numpy, from the definition of the weight. Every pair of the complete graph
-        is checked from the known side (the solver works from the released side); where one is not covered, its
-        released potential is raised first, which worsens the bound.
+        is checked from the known side; the solver works from the released side. If a pair is not covered, its released
+        potential is raised first, which worsens the bound.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Matching(Shown, Framed):
         return self.proof.raised_to_cover(sides, progress).gap(total_gain, self.size)
 
     def rows_in(self, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
-        """Return the rows of the paired users, refusing histograms other than the ones that were matched.
+        """Return the rows of the paired users, or raise `InputError` for other histograms than the matched ones.
 
         Examples
         --------

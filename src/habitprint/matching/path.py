@@ -29,7 +29,7 @@ class MatchingPath(Drawn, Framed):
 
     Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much
     gain as the one before. A large gain means that two users are similar. It does not mean that the pair is right,
-    because many users may be similar: `habitprint.evaluate` tells how many pairs are correct.
+    because many users may be similar. `habitprint.evaluate` counts the correct pairs.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class MatchingPath(Drawn, Framed):
         return most if math.isfinite(most) else float(self.price[0])
 
     def matching(self, size: int, progress: Progress = silent) -> Matching:
-        """Return the best pairs of one size, with their proof; the price stops falling where that size is reached.
+        """Return the best pairs of one size, with their proof.
 
         Examples
         --------
@@ -115,8 +115,8 @@ def matching_path(
 ) -> MatchingPath:
     """Compute the total of the best matching of every size, (A2) for all r, in one run.
 
-    As the price falls from the largest gain to zero, the solver passes the optimum of every size, and the price is the
-    gain that its last pair adds.
+    The solver lowers the price of a pair from the largest gain to zero. On its way it passes the optimum of every size.
+    The price is then the gain that the last pair adds.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Impostors:
     Parameters
     ----------
     n_closer, n_tied
-        For each common user, of all others on the side that is searched.
+        The numbers of nearer and of equally near others, for each common user, on the side that is searched.
     n_others
         The number of others on that side.
 
@@ -68,13 +68,14 @@ class Impostors:
 
     @property
     def n_people(self) -> int:
-        """Return how many people are looked for."""
+        """Return the number of common users."""
         return len(self.n_closer)
 
     def count(self, most: int) -> Floats:
         """Return the numbers of people with 0, 1, … `most` − 1 impostors, and in the last entry the number with more.
 
-        Others who are as near as the true partner are impostors by chance, so people are counted in fractions.
+        A user who is as near as the true partner is an impostor with some probability, so people are counted in
+        fractions.
 
         Examples
         --------

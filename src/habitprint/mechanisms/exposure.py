@@ -40,7 +40,7 @@ class TotalsExposure:
     n_read_off
         Users whose total is not stated, but can be read off their shares (`apparent_totals`).
     has_exact_means
-        Whether exact means of groups are published: where one member alone was, they show that member's total.
+        Whether exact means of groups are published. At a place of one member they show that member's total.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class TotalsExposure:
 
 
 def totals_exposure(source: Release | Histograms) -> TotalsExposure:
-    """Measure how far the totals of a release alone narrow down the candidates.
+    """Measure how many candidates the totals of a release leave.
 
     Matching compares shares, which do not depend on totals. An attacker who knows a user's number of events in the
     period of the release can use the total as well.
@@ -129,13 +129,13 @@ def _denominators(values: Floats) -> Indices:
 class GuaranteedRisk:
     """The highest risk that any attack can reach against rows of which several are identical.
 
-    Rows that are identical, totals included, are indistinguishable under fresh random ids. With m the size of a user's
-    anonymity set, no attacker points at the right row with a chance above 1/m.
+    Identical rows, totals included, are indistinguishable under fresh random ids. Let m be the size of a user's
+    anonymity set. No attacker points at the right row with a probability above 1/m.
 
     Parameters
     ----------
     average
-        The mean of 1/m: the largest share of all users whose rows any attacker expects to point at.
+        The mean of 1/m: the highest expected share of users for whom an attacker points at the right row.
     highest
         The largest 1/m: the highest risk of any person.
 
@@ -150,7 +150,7 @@ class GuaranteedRisk:
 
     @classmethod
     def of(cls, sizes: Indices) -> "GuaranteedRisk":
-        """Return the bound for people from the sizes of their anonymity sets; without people it is 0.
+        """Return the risk of people from the sizes of their anonymity sets; without people it is 0.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class GuaranteedRisk:
 
 
 def guaranteed_risk(source: Release | Histograms) -> GuaranteedRisk:
-    """Return the average risk and the highest risk of any person in a table, guaranteed against every attack on rows.
+    """Return the average risk and the highest risk of any person, guaranteed against every attack that points at a row.
 
     It assumes that ids are fresh and random (`pseudonymise`, `Release.has_fresh_ids`).
 

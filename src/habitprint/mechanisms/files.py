@@ -57,17 +57,16 @@ class Losses(Shown):
     count_totals_error
         The same with counts; None when the release holds shares.
     ranking_error
-        Of all pairs of the most popular places, the share that the release ranks the other way; a tie counts half.
+        The share of pairs of the most popular places whose order changes; a tie counts half.
     top_places_missed
-        Of the most popular places, the share that is not among the most popular of the release; ties count in part.
+        The share of the most popular places that are not among the most popular of the release; ties count in part.
     n_top
         The number of places that the last two compare.
     n_users, n_users_kept, n_places, n_places_kept
         The numbers of users and places in the original and in the release.
     predictive_value
-        The share of predictive gain that the released rows keep: 1 for all, 0 for nothing; means of similar people can
-        exceed 1. The gain is in log-likelihood over the population's row, on data that was not released. None where it
-        was not measured.
+        The share of predictive gain that the released rows keep: 1 for all, 0 for nothing. Means of similar people can
+        exceed 1. The gain is in log-likelihood over the mean row, on data that was not released. None if not measured.
     predicted_on
         The data of that measurement, or the reason for none: ``"other-period"``; ``"held-out-events"``, a random half
         of everybody's events; ``"not-measured"``, also in files of earlier versions; ``"no-common-users"`` in the two
@@ -97,7 +96,7 @@ class Losses(Shown):
     predicted_on: PredictedOn = "not-measured"
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the losses as a frame ``loss, value``; one that is not defined is null.
+        """Return the losses as a frame ``loss, value``; a loss that is not defined is null.
 
         Examples
         --------
@@ -136,7 +135,7 @@ class InputFile:
 
     @classmethod
     def of_all(cls, name: str, paths: Sequence[Path]) -> "InputFile":
-        """Return the present state of a folder as one file: its SHA-256 is of the names and hashes of its files."""
+        """Return the present state of a folder as one file, with the SHA-256 of the names and hashes of its files."""
         listed = "".join(f"{sha256_of(path)}  {path.name}\n" for path in paths)
         size = sum(path.stat().st_size for path in paths)
         return cls(name, hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(), size)
@@ -340,13 +339,13 @@ def write_release(
     path
         The table, .csv or .parquet; the other files have its name and more.
     key
-        The key from `pseudonymise`, to be written too.
+        The key from `pseudonymise`, which is written too.
     losses
         The losses from `measure_losses`, for the owner.
     inputs
-        The files that it was made from, for the owner.
+        The files that the release was made from, for the owner.
     overwrite
-        Whether files that are there may be replaced.
+        Whether existing files may be replaced.
 
     Examples
     --------
@@ -432,8 +431,8 @@ def write_checked(
 def read_release(path: str | os.PathLike[str]) -> Release:
     """Read a release that was written by `write_release`, with its steps and guarantees.
 
-    Its owner gets whole steps, with mappings that are not published, from the file beside it. The table may have been
-    changed since: `check_guarantees` tells whether its guarantees hold.
+    The owner's file beside it adds mappings that are not published. The table may have changed since:
+    `check_guarantees` tests whether its guarantees hold.
 
     Examples
     --------

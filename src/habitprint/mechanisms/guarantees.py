@@ -26,7 +26,7 @@ LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 class Check:
     """The result of checking a guarantee on some histograms, with the evidence.
 
-    `holds` is None where the data cannot tell, as for a guarantee about the source of noise.
+    `holds` is None if the data cannot show it, such as how noise was drawn.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def to_tag(kind: str) -> str:
 class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
     """A guarantee about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
 
-    Each kind knows its scope. `protects_people`: it bounds re-identification by every attack. `hides_in_groups`: an
-    attacker may learn a person's group, but not the person within it. `is_about_counts`: it says nothing about shares.
-    A guarantee that cannot be kept or means nothing, such as a group of one, is refused where it is made.
+    Each kind states its scope. `protects_people`: it bounds re-identification by every attack. `hides_in_groups`: an
+    attacker may identify a person's group, but not the person within it. `is_about_counts`: it says nothing about
+    shares. A guarantee without meaning, such as a group of one, raises `InputError`.
 
     Examples
     --------
@@ -70,11 +70,11 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
     is_about_counts: ClassVar[bool] = False
 
     def check(self, histograms: Histograms) -> Check:
-        """Find out whether it holds."""
+        """Check whether the guarantee holds."""
         raise NotImplementedError
 
     def published(self, visible: pl.Series) -> "Guarantee":
-        """Return the part of the guarantee that may be published beside a table that shows these places."""
+        """Return the part of the guarantee that may be published with a table that shows these places."""
         del visible  # most promises name no place
         return self
 
@@ -123,7 +123,7 @@ class SmallestCount(Guarantee, frozen=True):
         self._require(_is_positive(self.threshold), "every count above zero is above nothing")
 
     def check(self, histograms: Histograms) -> Check:
-        """Look at the smallest count."""
+        """Check the smallest count."""
         smallest = histograms.counts.data.min().item()
         return Check(self, smallest >= self.threshold, {"smallest": smallest})
 
@@ -168,7 +168,7 @@ class LimitedContribution(Guarantee, frozen=True):
         self._require(bool(limits) and all(map(_is_positive, limits)), "a limit is a positive number, and there is one")
 
     def check(self, histograms: Histograms) -> Check:
-        """Look at the largest total and the largest count."""
+        """Check the largest total and the largest count."""
         total, count = float(histograms.totals.max()), float(histograms.counts.data.max())
         holds = (self.total is None or total <= self.total * (1 + ROUNDING)) and (
             self.per_place is None or count <= self.per_place
@@ -177,7 +177,7 @@ class LimitedContribution(Guarantee, frozen=True):
 
 
 class OnlyPlaces(Guarantee, frozen=True):
-    """The guarantee that no place occurs but those listed.
+    """The guarantee that the table has only the listed places.
 
     Examples
     --------
@@ -194,13 +194,13 @@ class OnlyPlaces(Guarantee, frozen=True):
         self._require(are_distinct_places(self.places), "places are listed once each, all as text or all as numbers")
 
     def check(self, histograms: Histograms) -> Check:
-        """Look up every place."""
+        """Check that every place is listed."""
         occurring = histograms.places.gather(np.unique(histograms.counts.indices))
         others = occurring.filter(positions(occurring, to_ids(self.places, "place")) < 0).to_list()
         return Check(self, not others, {"n_places": len(occurring), "n_others": len(others), "others": others[:SHOWN]})
 
     def published(self, visible: pl.Series) -> Guarantee:
-        """Return the promise of the visible ones among these places.
+        """Return the guarantee with only the places that the table shows.
 
         Examples
         --------
@@ -212,7 +212,7 @@ class OnlyPlaces(Guarantee, frozen=True):
 
 
 class EqualTotals(Guarantee, frozen=True):
-    """The guarantee that all rows add up to the same, so that no total is stated.
+    """The guarantee that all rows have the same total, so that no row states its own.
 
     Totals may still be read off the shares of few events: see `totals_exposure`.
 
@@ -232,7 +232,7 @@ class EqualContributions(Guarantee, frozen=True):
     """The guarantee that each person contributes at most `units` whole units, and identical rows are their exact mean.
 
     A group of m people publishes whole numbers of units out of `units` · m, so all values have the same denominator.
-    A member with few events can still be recognised by the number of units at places where they are alone.
+    A member with few events can still be recognised by their number of units at places that only they visit.
 
     Examples
     --------
@@ -259,8 +259,8 @@ class EqualContributions(Guarantee, frozen=True):
 class DifferentialPrivacy(Guarantee, frozen=True):
     """Differential privacy, as OpenDP accounts for it.
 
-    The data cannot tell: the guarantee rests on how the noise was drawn. If `are_places_chosen`, the list of places was
-    chosen from the original without noise (`KeepTopPlaces`), and the guarantee does not cover the choice.
+    The data cannot show it: the guarantee depends on how the noise was drawn. If `are_places_chosen`, the places were
+    chosen from the original without noise (`KeepTopPlaces`). The guarantee does not cover that choice.
 
     Examples
     --------
@@ -288,7 +288,7 @@ class DifferentialPrivacy(Guarantee, frozen=True):
         self._require(isinstance(self.are_places_chosen, bool), "places were chosen or not")
 
     def check(self, histograms: Histograms) -> Check:
-        """Say that the data cannot tell."""
+        """Return that the data cannot show whether the guarantee holds."""
         del histograms  # no look at them can tell how the noise was drawn
         return Check(self, None)
 

@@ -29,12 +29,12 @@ class AddNoise(Mechanism, frozen=True):
 
     The noise comes from OpenDP's secure source. It has no seed: every run gives another release.
 
-    Without a δ every cell of the table gets noise, also the zeros (discrete Laplace noise): users × places draws,
-    at some 20 microseconds each. With a δ only counts above zero do, and the threshold hides which those are: far fewer
-    draws. Noisy counts below a threshold are left out, so that the release stays sparse.
+    Without a δ, every cell of the table gets discrete Laplace noise, zeros too. That takes some 20 microseconds for
+    each user and place. With a δ, only counts above zero get noise, and the threshold hides which counts these are.
+    Noisy counts below a threshold are left out, so the release stays sparse.
 
-    Before it come only steps that let a unit change no more counts than it did: coarsening, top places, and, for
-    the unit ``"user"``, a limit. Everything else comes after.
+    Only coarsening and top places may come before the noise, and for the unit ``"user"`` a limit. After these steps one
+    unit still changes no more counts than before. All other steps come after the noise.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class AddNoise(Mechanism, frozen=True):
     delta
         The probability that the guarantee fails; zero, or far below one over the number of users.
     limit
-        For the unit ``"user"``: the most that one user adds in all. Users above it are scaled down first.
+        For the unit ``"user"``: the largest total of one user. Users above it are scaled down first.
     threshold
-        The smallest noisy count that is released, without a δ (with one, OpenDP says what it must be). None for a
-        threshold at which a user gets about one place that is pure noise.
+        The smallest noisy count that is released, without a δ. (With a δ, OpenDP sets it.) With None, about one
+        released place of each user is noise alone.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class AddNoise(Mechanism, frozen=True):
             )
 
     def run(self, before: Release, progress: Progress) -> Applied:
-        """Limit, add noise, and leave out counts below the threshold; refuse if earlier steps break the guarantee."""
+        """Limit counts, add noise, and leave out small counts; refuse earlier steps that break the guarantee."""
         spoiling = [step.name for step in before.steps if self.unit not in step.mechanism.noise_may_follow]
         if spoiling:
             limit = " and a limit on contributions" if self.unit == "user" else ""
@@ -146,7 +146,7 @@ class AddNoise(Mechanism, frozen=True):
 
     @property
     def scale(self) -> float:
-        """Return the scale of the noise that ε asks for; OpenDP's may be a little larger.
+        """Return the scale of the noise for ε; OpenDP's scale may be a little larger.
 
         Examples
         --------

@@ -146,15 +146,15 @@ def suppress_below(source: Histograms | Release | AnyTable, threshold: float) ->
 class LimitContribution(Mechanism, frozen=True):
     """The mechanism that limits each user's counts, in total or at one place.
 
-    A user above the total is scaled down to it; whole counts stay whole, by the largest remainders, so that the
-    total is met exactly.
+    A user above the total is scaled down to it. Whole counts stay whole: the largest remainders are rounded up, so that
+    the total is exact.
 
     Parameters
     ----------
     total
-        The most that a user adds over all places, or None.
+        The largest total of a user over all places, or None.
     per_place
-        The most that a user adds at one place, or None. It is applied first.
+        The largest count of a user at one place, or None. It is applied first.
 
     Examples
     --------
@@ -283,14 +283,14 @@ else:
 class Coarsen(Mechanism, frozen=True):
     """The mechanism that merges places into coarser ones, such as antennas into districts.
 
-    Districts and categories are not secret, so an attacker puts places together in the same way. The mapping itself is
-    not published with the release: it may list places that only one user visits.
+    Districts and categories are not secret, so an attacker merges their places in the same way. The mapping is not
+    published with the release, because it may list places that only one user visits.
 
     Parameters
     ----------
     mapping
         A `PlaceMapping` (a grid makes one: ``grid.mapping(coarser)``), a table or file with the columns ``place, to``,
-        or a dictionary. It gives the target of every place. None in the published part of a release.
+        or a dictionary. It has a target for every place. None in the published part of a release.
     unknown
         The treatment of counts at places that are not in the mapping: ``"refuse"``, or ``"leave-out"``, which discards
         users who were at no other place.
@@ -323,7 +323,7 @@ class Coarsen(Mechanism, frozen=True):
         return Coarsen(None, self.unknown)
 
     def transformations(self, places: tuple[str | int, ...] | None) -> tuple[Transformation, ...]:
-        """Return the mapping, where it is known: without the places that it does not list, or with them as they are.
+        """Return the mapping if it is known: with other places left out, and with other places unchanged.
 
         Examples
         --------
@@ -352,7 +352,7 @@ class Coarsen(Mechanism, frozen=True):
         return same[0].fill_null(same[1])
 
     def apply(self, histograms: Histograms) -> Applied:
-        """Add up the counts of places that go to the same place."""
+        """Add up the counts of places with the same target."""
         if self.mapping is None:
             raise InputError(
                 "the mapping of the step 'coarsen' is not known here",
@@ -413,7 +413,7 @@ class KeepTopPlaces(_Popular, frozen=True):
     """
 
     def transformations(self, places: tuple[str | int, ...] | None) -> tuple[Transformation, ...]:
-        """Return the list of places kept, where it is told: without the other places, or with them."""
+        """Return the list of kept places if it is public: with other places left out, and with other places kept."""
         if places is None:
             return ()
         _require_places(places)
@@ -430,9 +430,8 @@ class KeepTopPlaces(_Popular, frozen=True):
 class MergeRarePlaces(_Popular, frozen=True):
     """The mechanism that keeps the n most popular places and merges all others into ``"all other places"``.
 
-    No user is discarded. An attacker copies it: all their other places, also those without a released visitor, become
-    the same one. A place that already has this name is one of the others, so that the name never means anything else.
-    Places become text.
+    No user is discarded. An attacker can copy it: all their other places become the same one. A place that already has
+    this name counts as one of the others, so the name has one meaning. Places become text.
 
     Parameters
     ----------
@@ -452,7 +451,7 @@ class MergeRarePlaces(_Popular, frozen=True):
     renames_places: ClassVar[bool] = True
 
     def transformations(self, places: tuple[str | int, ...] | None) -> tuple[Transformation, ...]:
-        """Return the list of places kept, where it is told: all other places as one, or left out."""
+        """Return the list of kept places if it is public: with other places merged, and with other places left out."""
         if places is None:
             return ()
         if places:  # no count may be left at any of them
@@ -569,15 +568,16 @@ class Pseudonymise(Mechanism, frozen=True):
 
 
 def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.DataFrame]:
-    """Give every user a fresh random id, and order the rows by it, so that neither reveals a person.
+    """Give every user a fresh random id, and order the rows by it.
 
-    The ids come from the system's secure source. They have no seed: every run gives others.
+    Neither the ids nor the order reveals a person. The ids come from the system's secure source, without a seed: every
+    run gives others.
 
     Returns
     -------
     tuple
-        The release, and its key: a table ``released, known`` of the new ids and the old ones. Keep it apart; it is
-        also a truth for `evaluate`.
+        The release, and its key: a table ``released, known`` of the new and the old ids. Keep the key apart from the
+        release. `evaluate` takes it as the truth.
 
     Examples
     --------

@@ -78,10 +78,11 @@ class Release(Shown):
     histograms, steps, guarantees
         The released table, the steps that made it, and the guarantees that hold now.
     promised
-        The guarantees that its steps gave. A later step may have broken some of them, and yet another restored them.
+        All guarantees that its steps gave. A later step may have broken some of them, and another may have restored
+        them.
     original
-        The table before the first step, to show the losses to its owner. It is in no file, and not in the result of
-        `published`; None where it is not known.
+        The table before the first step, to show the losses to its owner. No file holds it, nor the result of
+        `published`. None if unknown.
 
     Examples
     --------
@@ -122,8 +123,8 @@ class Release(Shown):
         """Return the attacker's data, changed by every part of the steps that anyone can copy.
 
         Without this, coarsening only one side would leave no shared place, and look like perfect protection. Users
-        without any count left are dropped. It is one of the tables of `transformed`, and not always the one that
-        identifies most.
+        without any count left are dropped. It is one of the tables of `transformed`. Another of them may re-identify
+        more people.
 
         Examples
         --------
@@ -137,10 +138,10 @@ class Release(Shown):
         return known
 
     def transformed(self, known: Histograms) -> tuple[Transformed, ...]:
-        """Return the attacker's table by each of their transformations: at most four tables, each once.
+        """Return the attacker's data after each of their transformations: at most four tables.
 
-        The unchanged table comes first, the table changed by every step that they can copy second. The others copy
-        less: places that the release does not show are left out, kept, or put into "all others". A user without any
+        The unchanged table comes first. The second is changed by every step that the attacker can copy. The others copy
+        less: places that the release does not show are left out, kept, or merged into "all others". A user without any
         count left is not in a table, but the attacker still knows this person.
 
         Examples
@@ -173,10 +174,10 @@ class Release(Shown):
 
     @property
     def has_fresh_ids(self) -> bool:
-        """Return whether users have fresh random ids, without which identical rows can be distinguished.
+        """Return whether users have fresh random ids; otherwise identical rows can be distinguished.
 
-        Ids are fresh if they were given out last. Older ids may be known from an earlier table, in which rows still
-        differed.
+        Ids are fresh if no later step followed. An attacker may know older ids from an earlier table, in which rows
+        still differed.
 
         Examples
         --------
@@ -194,7 +195,7 @@ class Release(Shown):
 
     @property
     def steps_not_copied(self) -> tuple["Step", ...]:
-        """Return the steps that renamed places by a mapping that is not known here: an attacker may know it.
+        """Return the steps whose mapping of places is not known here; an attacker may know it.
 
         Examples
         --------
@@ -212,8 +213,8 @@ class Release(Shown):
     def published(self) -> "Release":
         """Return the release for publication: only its histograms and the parameters of its steps.
 
-        Two originals that become the same table by the same steps are then the same release. The steps name only places
-        that the release shows; findings and whole mappings stay with the owner.
+        Equal tables from equal steps are then equal releases, whatever the originals were. The steps name only places
+        that the release shows. Findings and whole mappings stay with the owner.
 
         Examples
         --------
@@ -266,13 +267,13 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     Histograms may also be in a file, or in any frame: as for `habitprint.match`.
 
-    A guarantee of an earlier step is kept as long as it holds on the data and still applies: a guarantee about counts
-    does not apply to shares.
+    A guarantee of an earlier step is kept while it holds on the data and still applies. For example, a guarantee about
+    counts does not apply to shares.
 
-    Each kind knows for which units noise may follow it: those of which one changes no more counts after the step than
-    before. It also knows whether it `chooses_places` by the original, `makes_shares` (to which guarantees about counts
-    do not apply), and `gives_fresh_ids`. `renames_places` means that released places do not reveal an earlier step;
-    `has_secret_mapping` that only the owner's file has the mapping.
+    Each kind states the units for which noise may follow it (`noise_may_follow`): one unit must change no more counts
+    after the step than before. It states whether it `chooses_places` by the original, `makes_shares`, and
+    `gives_fresh_ids`. `renames_places`: released places do not reveal an earlier step. `has_secret_mapping`: only the
+    owner's file has the mapping.
 
     Examples
     --------
@@ -297,7 +298,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     @property
     def published(self) -> "Mechanism":
-        """Return the part of the mechanism that may be published beside a release."""
+        """Return the part of the mechanism that may be published with a release."""
         return self
 
     def transformations(self, places: tuple[str | int, ...] | None) -> tuple[Transformation, ...]:
@@ -311,11 +312,11 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
         return ()
 
     def apply(self, histograms: Histograms) -> "Applied":
-        """Do the work, on a table whose users and places are in ascending order of their ids."""
+        """Apply the mechanism to a table whose users and places are in ascending order of their ids."""
         raise NotImplementedError
 
     def run(self, before: "Release", progress: Progress) -> "Applied":
-        """Do the work on a release so far, for mechanisms that look at earlier steps or take long."""
+        """Apply the mechanism to a release, for mechanisms that need earlier steps or take long."""
         del progress  # there is nothing to wait for
         return self.apply(before.histograms)
 
@@ -333,8 +334,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     mechanism
         The mechanism with its parameters.
     places
-        The places that it kept, which anyone sees in the release; None where it kept no list, or none is published. The
-        list may contain places that the release hides; see `Release.published`.
+        The places that it kept, which anyone sees in the release. None if it kept no list, or the list is not
+        published. The list may contain places that the release hides; see `Release.published`.
     findings
         Numbers about its effect on the original, for the owner alone.
 
@@ -435,7 +436,7 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
     Parameters
     ----------
     source
-        A release, or histograms (read from the file that was published, say).
+        A release, or histograms, such as those of a published file.
     guarantees
         The guarantees to check; None for those of the release itself.
 

@@ -220,7 +220,7 @@ class AllOtherTime(OfDays):
     Parameters
     ----------
     released, known
-        The first and the last day of the one part; the part that is None is all other time.
+        The first and the last day of one part; the other part is None and holds all other time.
 
     Examples
     --------
@@ -284,8 +284,8 @@ class ConsecutiveWeeks(OfDays):
 class BusiestWeeks:
     """The two consecutive weeks with the most users active in both; of equally busy ones the earliest.
 
-    Active means one event or more in each week, of any user: whatever `split` is told about ``users`` and ``active``
-    is applied afterwards, and does not change which weeks are taken.
+    A user is active with one event or more in each week. The options ``users`` and ``active`` of `split` apply later.
+    They do not change the weeks.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ class BusiestWeeks:
         return self.busiest(both, table.events.source)
 
     def count_active(self, table: DayTable) -> pl.DataFrame:
-        """Return how many users (``len``) are active in each ``week`` and in the next."""
+        """Return the number of users (``len``) who are active in each ``week`` and in the next."""
         week = weeks_of(pl.col("day"), self.first_day).cast(pl.Int64).alias("week")
         (active,) = collect([table.usable.select("user", week).unique()], table.events.source)
         following = active.with_columns(pl.col("week") - 1)
@@ -377,8 +377,8 @@ class HalvesOfRows:
 class HalvesOfActiveWeeks:
     """The first half of each user's own active weeks is released, the second half known.
 
-    A week is active if the user has an event in it. Of an odd number the first half has one more (weeks 10 and
-    15 released, 100 known). Users with a single active week have nothing on the known side.
+    A week is active if the user has an event in it. If the number is odd, the first half has one more: of weeks 10, 15
+    and 100, the first two are released. Users with a single active week have no known part.
 
     Parameters
     ----------
@@ -469,8 +469,8 @@ class OnDays:
 class KnownInHalves:
     """The known part of another period, cut in two halves, on which an attacker can train.
 
-    A part of four weeks or more is cut at the day that halves its rows. A shorter one is dealt out by days in turn, so
-    that both halves have days of the week and of the weekend.
+    A part of four weeks or more is cut at the day that halves its rows. The days of a shorter part go to both halves in
+    turn, so that both have weekdays and weekends.
 
     Examples
     --------
@@ -484,7 +484,7 @@ class KnownInHalves:
     of: Period
 
     def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts: both halves are of the known part, all else is outside."""
+        """Return the events with their parts: the two halves of the known part; all other events are outside."""
         whole = self.of.parts(DayTable.of(events).kept())
         day = pl.col("day")
         is_known = pl.col("part") == KNOWN

@@ -66,7 +66,7 @@ class Accounted:
 
     @property
     def accounting(self) -> dict[str, int]:
-        """Return what became of the rows: their number by fate, which adds up to all of them.
+        """Return the number of rows by use: counted, outside, left out, invalid. They add up to all rows.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class Accounted:
         return fates | {f"not used: {reason}": n for reason, n in self.unused.items()}
 
     def to_frame(self) -> pl.DataFrame:
-        """Return what became of the rows as a frame ``fate, n_rows``.
+        """Return the number of rows by use, as a frame ``fate, n_rows``.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class Split(Accounted, Shown):
     Parameters
     ----------
     released, known
-        The histograms of the two parts: over the same users, unless all were asked for.
+        The histograms of the two parts; both have the same users unless ``users="all"``.
     periods, released_span, known_span, source, n_rows, n_used, n_outside, n_of_others, n_users_seen, unused
         As of `Accounted`.
 
@@ -181,23 +181,21 @@ def split(
     Parameters
     ----------
     events
-        Events with places; a `Grid` gives places to positions. Or the name of a file of events, or any frame; then
-        columns that are not called ``user``, ``time`` and ``place`` are guessed, and a warning says so. Or the day
-        table of events, if they are split several times.
+        Events with places; a `Grid` gives places to positions. It may also be the name of a file of events, or any
+        frame. Columns with other names than ``user``, ``time`` and ``place`` are then guessed, with a warning. Give a
+        day table if you split the same events several times.
     period
-        Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
-        `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
+        The released and the known period: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`, `BusiestWeeks`,
+        `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
     users
-        ``"both"``: who is active in both parts, so that both have the same users, as in the paper's tables.
-        ``"all"``: everybody who is active in a part, also those on one side only (the paper's N ≠ N′). Or a fixed
-        cohort: the histograms are of exactly these users.
+        ``"both"``: users who are active in both parts, as in the paper's tables. ``"all"``: users who are active in
+        either part (the paper's N ≠ N′). A list is a fixed cohort: exactly these users.
     active
-        The least number of events in a part for a user to be active in it. `BusiestWeeks` looks neither at this nor at
-        ``users``.
+        The least number of events in a part for a user to be active in it. `BusiestWeeks` ignores this and ``users``.
     count
-        What a count is: the number of ``"visits"``, or the ``"seconds"`` spent. A day table has counted one of them.
+        The unit of counts: the number of ``"visits"``, or the ``"seconds"`` spent. A day table holds one of them.
     backend
-        Where events are counted: None for this machine; `Spark` for a cluster, of events that it stores.
+        The backend: None for this machine, or `Spark` for events on a cluster.
 
     Examples
     --------

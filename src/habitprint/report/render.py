@@ -30,7 +30,7 @@ UNWRITABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]"  #
 def render_report(audit: Audit) -> str:
     """Return the report of an audit as the text of an HTML file that opens without a network.
 
-    For a page from a file, read it back: ``hp.Audit.from_json(json.load(file))``.
+    To make the page from a file, read the file: ``hp.Audit.from_json(json.load(file))``.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def write_comparison(found: Comparison, path: str | os.PathLike[str], *, overwri
 def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
     """Write an audit into a folder, as ``habitprint audit`` does: report, record, facts, and who is at risk.
 
-    All files are for internal use; only ``users.parquet`` names people. All files appear at once, when they are
+    All files are for internal use; only ``users.parquet`` names people. All files appear together, when they are
     complete.
 
     Parameters
@@ -102,8 +102,8 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     found
         The result of `habitprint.audit`.
     folder
-        A new or empty folder. If `overwrite` is true, files of an earlier audit are replaced or removed, and no others
-        touched.
+        A new or empty folder. If `overwrite` is true, files of an earlier audit are replaced or removed; other files
+        stay.
 
     Returns
     -------

@@ -67,7 +67,7 @@ class Calibration:
         scores
             The scores of the pairs.
         chances
-            The chance that each pair is right: 0 or 1, or between where users have equal shares (`pair_chances`).
+            The probability that each pair is right: 0 or 1, or between if users have equal shares (`pair_chances`).
         """
         found = np.minimum(chances * scores.n_identical, 1.0)  # whether one of the indistinguishable pairs is right
         columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
@@ -84,7 +84,7 @@ class Calibration:
         return cls(intercept, odds, margin, float(special.expit(theta[3])))
 
     def probabilities(self, scores: PairScores) -> Floats:
-        """Return how likely each pair is right."""
+        """Return the probability that each pair is right."""
         z = self.intercept + self.odds * scores.odds + self.margin * np.sqrt(scores.margins)
         return np.asarray(self.ceiling * special.expit(z) / scores.n_identical, np.float64)
 
@@ -195,7 +195,7 @@ def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> Com
 class LikelyPairs(Shown, Framed):
     """The pairs of a matching whose probability is above a limit, the most likely first.
 
-    They are not a matching of their own: another choice of as many pairs may weigh less, and they have no proof.
+    They are not the best matching of their size, so they have no proof.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class LikelyPairs(Shown, Framed):
 
     @classmethod
     def of(cls, matching: Matching, probabilities: Floats, above: float) -> "LikelyPairs":
-        """Return the pairs of a matching whose probability is above a number."""
+        """Return the pairs of a matching whose probability is above a limit."""
         if not 0 <= above < 1:
             raise InputError(
                 f"above={above!r} is no probability below 1",
@@ -243,19 +243,19 @@ class LikelyPairs(Shown, Framed):
 
     @property
     def words(self) -> str:
-        """Say how many pairs there are, and how many of them are expected to be right."""
+        """Return the number of pairs and the expected share of right ones, in words."""
         precision = self.expected_precision
         expected = "" if precision is None else f", {percent(precision)} expected to be right"
         return f"{self.n:,} of {self.n + self.n_left_out:,} pairs above {percent(self.above)}{expected}"
 
     @property
     def n(self) -> int:
-        """Return how many pairs there are."""
+        """Return the number of pairs."""
         return len(self.probabilities)
 
     @property
     def expected_precision(self) -> float | None:
-        """Return which share of them is expected to be right; None if there are none."""
+        """Return the expected share of right pairs; None if there are none."""
         return math.fsum(self.probabilities) / self.n if self.n else None
 
     def to_table(self) -> pl.DataFrame:

@@ -65,7 +65,7 @@ class TrainedWeight:
     Parameters
     ----------
     weight
-        Fitted to all of the people.
+        The weight, fitted to all of the people.
     evidence
         The share of each term in the gain of true pairs.
     n_people
@@ -84,7 +84,7 @@ class TrainedWeight:
 
     @property
     def by_kind(self) -> tuple[Evidence, ...]:
-        """Return the evidence by what counts: terms of one kind are one."""
+        """Return the evidence by kind of term."""
         shares: dict[tuple[KindName, bool], float] = {}
         for term, share in zip(self.weight.terms, self.evidence, strict=True):
             what = term.kind, term.rarity != 0
@@ -99,16 +99,16 @@ class Training(Shown):
     Parameters
     ----------
     best
-        The attack to make: the paper's, unless another identified more by more than noise.
+        The attack to use: the paper's attack, unless another one is clearly better.
     best_by_method
         The same for each method: joint, one by one from the released side, and one by one from the known side.
     attacks
-        All that were tried; the paper's is the first. The trained weight was fitted to other people than those on whom
-        it was tried.
+        All attacks that were tried; the paper's is the first. The trained weight was tried on other people than it was
+        fitted to.
     trained
         The trained weight, and the evidence that it counts.
     calibration
-        The function from a pair's scores to the probability that it is right, learned from the pairs of the best joint
+        The function from a pair's scores to the probability that it is right, fitted to the pairs of the best joint
         attack.
     seed
         The seed of the choices among people.
@@ -171,8 +171,8 @@ class Training(Shown):
     def probabilities(self, matching: Matching, released: Histograms, known: Histograms) -> Floats:
         """Return the probability that each pair of a joint matching of other tables is right, according to training.
 
-        It applies to people about whom as much is known as in training, and who are all on both sides. Where many
-        released people are unknown, claims are right less often than this probability: see `for_tables`.
+        It assumes as many counts for each person as in training, and that everybody is in both tables. If many released
+        people are not known, claims are right less often: see `for_tables`.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class Training(Shown):
         return self.calibration.probabilities(pair_scores(matching, released, known, weight=self.trained.weight))
 
     def claims(self, matching: Matching, released: Histograms, known: Histograms, *, above: float = 0.9) -> LikelyPairs:
-        """Return only the pairs of a joint matching that are right with more than some probability.
+        """Return only the pairs of a joint matching whose probability is above a limit.
 
         Parameters
         ----------
         matching, released, known
             As for `probabilities`.
         above
-            The probability.
+            The limit.
 
         Examples
         --------
@@ -222,14 +222,14 @@ class Training(Shown):
     def for_tables(
         self, released: Histograms, known: Histograms, n_common: int | None = None, progress: Progress = silent
     ) -> "Training":
-        """Return the same training with probabilities that fit other tables.
+        """Return the training with probabilities that fit other tables.
 
-        The other tables may have more counts of each user: months, say, after training on halves of them. Then weights
-        are trained on people with some of their counts left out. The calibration is learned from the same people with
-        all their counts.
+        The other tables may have more counts of each user, such as months after training on halves of months. Then
+        weights are trained on people with some of their counts left out. The calibration is fitted to the same people
+        with all their counts.
 
-        If only some people are common, training leaves people out of one table or the other at random, several times.
-        Then an equally large share of each side has a partner.
+        If only some people are in both tables, training leaves out random people of either table, several times. Then
+        the same share of each side has a partner as in the other tables.
 
         Parameters
         ----------
@@ -293,20 +293,20 @@ def train(
 
     An attacker uses two tables of their own: their data cut in two in time, or two earlier periods. Training tries
     every built-in weight, the likelihood with several smoothings, and a weight that is trained by conditional logit.
-    Each is tried jointly, and one by one from both sides. The trained one is tried on half of the people and fitted to
-    the other half, and vice versa.
+    Each is tried jointly, and one by one from both sides. The trained weight is fitted to one half of the people and
+    tried on the other half, and vice versa.
 
     Parameters
     ----------
     released, known
-        Two tables of the same people; the first plays the release.
+        Two tables of the same people; the first stands for the release.
     truth
         The truth about them, as for `habitprint.evaluate`.
     protection
         The protection of the release to be attacked. The first table is protected in the same way, and the second
         changed by every step that an attacker can repeat.
     seed
-        Decides the choices among people, and among equally good matchings.
+        The seed of choices among people, and among equally good matchings.
     progress
         A function that is called now and then with the progress of the work.
 

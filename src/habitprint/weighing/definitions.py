@@ -67,7 +67,7 @@ class Term:
     Parameters
     ----------
     kind
-        Which g.
+        The kind of the function g.
     factor
         θ, positive.
     rarity

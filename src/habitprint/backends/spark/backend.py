@@ -92,7 +92,7 @@ class Spark:
         ----------
         master
             Where Spark runs: ``"local[*]"`` (this machine), ``"spark://host:7077"``, ``"yarn"``, ``"k8s://…"``. By
-            default, `spark-submit` or Spark's own settings decide, and otherwise it is this machine.
+            default, `spark-submit` or Spark's own settings decide; if they do not, Spark runs on this machine.
         settings
             More settings of Spark by name, such as ``{"spark.executor.memory": "4g"}``; for a session that is started.
         n_sampled, epsilon
@@ -144,14 +144,14 @@ class Spark:
         count: CountedAs = "visits",
         progress: Progress = silent,
     ) -> SparkSplit:
-        """Return the counts per user and place in two periods: what `habitprint.split` asks a backend for."""
+        """Return the counts per user and place in two periods; `habitprint.split` calls this."""
         opened = events if isinstance(events, SparkEvents) else self.read_events(events, progress=progress)
         return split_on_spark(opened, period, users, active, count, progress)
 
     def attack(
         self, released: Table, known: Table, options: MatchOptions, progress: Progress = silent
     ) -> SparkMatching:
-        """Return the best pairs of users: what `habitprint.match` asks a backend for."""
+        """Return the best pairs of users; `habitprint.match` calls this."""
         return match_on_spark(*self._tables(released, known, progress), options, self.plan, progress)
 
     def sample(
@@ -227,7 +227,7 @@ class Spark:
         return table.select(*(table[column].alias(ours) for column, ours in options.items()))
 
     def refuse_outputs(self, outputs: Sequence[str], inputs: Sequence[str], *, overwrite: bool) -> None:
-        """Raise `InputError` unless folders could be written: worth knowing before long work."""
+        """Raise `InputError` before long work if the folders cannot be written."""
         for output in outputs:
             address, path = address_of(self.session, output), local_path(self.session, output)
             for other in (address_of(self.session, name) for name in inputs):
@@ -254,8 +254,8 @@ class Spark:
     ) -> None:
         """Write tables by name as folders of Parquet files, for their owner only.
 
-        On this machine all are made beside their places and moved there when complete. Elsewhere Spark writes them by
-        its own rules: a folder that holds ``_SUCCESS`` is complete.
+        On this machine, each folder is moved to its place when it is complete. On a cluster, Spark writes it: a folder
+        that holds ``_SUCCESS`` is complete.
 
         Examples
         --------

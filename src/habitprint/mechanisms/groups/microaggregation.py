@@ -94,9 +94,10 @@ class Microaggregate(Mechanism, frozen=True):
     The release contains shares: every total is one. Shares times each user's own total would make rows unique again. An
     attacker cannot copy this step, because they do not know the groups.
 
-    An exact mean can be taken apart: times the size of the group it is a sum, a value that only one member contributed
-    is c/T of that person, and equal denominators T mark the values of one person. So by default every member first
-    contributes a whole number of `units`, drawn at random and without bias from a secure source (`round_to_units`).
+    An exact mean can be taken apart. Times the size of the group, it is a sum. A value that only one member contributed
+    is c/T of that person, and equal denominators T mark the values of one person. So by default every member
+    contributes a whole number of `units`. They are drawn at random, without bias, from a secure source
+    (`round_to_units`).
 
     Parameters
     ----------
@@ -105,22 +106,21 @@ class Microaggregate(Mechanism, frozen=True):
     loss
         The loss that grouping minimises: ``"l1"`` (the paper's) or ``"l2"`` (squared, as usual in the literature).
     method
-        ``"best"``, which loses least and takes least time for many users; or, to compare with others' results,
-        ``"successive"`` group selection (Panagiotakis & Tziritas 2013, the paper's choice) or ``"mdav"``
-        (Domingo-Ferrer & Torra 2005).
+        ``"best"`` loses least and takes least time for many users. For comparisons: ``"successive"`` group selection
+        (Panagiotakis & Tziritas 2013, the paper's choice) or ``"mdav"`` (Domingo-Ferrer & Torra 2005).
     mean_k
-        The least mean number of users in a group: groups of similar people grow, others stay at k or little more. Then
-        an attacker expects to point at the right row of at most 1 / `mean_k` of the people, at a lower loss than if all
-        groups had this size. None where only k matters. For ``"best"``.
+        The least mean number of users in a group. Groups of similar people grow, others stay at about k. Then the
+        average risk is at most 1 / `mean_k`, at a lower loss than if all groups had this size. None if only k matters.
+        Only for ``"best"``.
     units
         The number of units that each person contributes: fewer hide more, and make rare places and totals less
         accurate. None for the paper's exact means, which can be taken apart: for comparisons, not for publication.
     least_members
-        The least number of members who were at a place for the group to publish it. Other places are left out, and the
-        rest adds up to one. With 2 or more no published value is that of one person, at a high cost on sparse data.
-        Members of groups that share no place are discarded.
+        The least number of members at a place for the group to publish it. Other places are left out, and the rest is
+        scaled to add up to one. With 2 or more, no published value belongs to one person. The cost is high on sparse
+        data. A group without such a place is discarded.
     seed
-        The seed of trials that are never published. None draws from a secure source.
+        A seed for trials that are never published. None draws from a secure source.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Microaggregate(Mechanism, frozen=True):
         return self.take_means(before.histograms, self._group(before.histograms, neighbours, progress))
 
     def redraw(self, before: Release, seeds: Iterable[int]) -> Iterator[Release]:
-        """Yield a release for each seed: all with the same groups, each with other units.
+        """Yield a release for each seed, with the same groups and other units.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class Microaggregate(Mechanism, frozen=True):
     def among(
         self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
     ) -> Release:
-        """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
+        """Return the release for ``"best"`` from given neighbours, which several k can share."""
         before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.run(before, progress, neighbours))
