@@ -221,7 +221,7 @@ class Drawn(Shown):
     """
 
     def plot(self) -> "alt.TopLevelMixin":
-        """Return its picture, an Altair chart: show it in a notebook, or write it with `habitprint.save_chart`."""
+        """Return the picture as an Altair chart, for a notebook or for `habitprint.save_chart`."""
         return chart_of(self)
 
 
@@ -258,7 +258,7 @@ class Framed:
     """
 
     def to_frame(self: _Table) -> pl.DataFrame:
-        """Return its rows as a frame, the same as `to_table`: everything that has rows has a `to_frame`."""
+        """Return the rows as a frame, the same as `to_table`."""
         return self.to_table()
 
 
