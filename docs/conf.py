@@ -28,8 +28,10 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_block", "colon_fence", "html_image"]
 default_role = "code"  # docstrings name things in single backquotes
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the signature shows them
+autodoc_typehints = "none"  # signatures stay short: the parameters show types
 napoleon_google_docstring = False
+napoleon_use_param = False  # names that share a description stand in one line
+highlight_language = "none"  # blocks without a language are commands and their output
 html_theme = "furo"  # brings its own styles: it loads nothing from the network
 html_title = f"habitprint {version}"
 html_static_path = ["static"]
@@ -40,10 +42,10 @@ html_copy_source = False
 # The page of the reference that describes a public name, by the package or module of the name.
 PARTS = {
     "audit": ("Audits", ["auditing", "report"]),
-    "matching": ("Matching", ["matching", "evaluation", "expectation", "forecasting", "rates", "plots"]),
-    "weights": ("Weights and training", ["weighing", "attacks", "training", "calibration"]),
+    "matching": ("Matching", ["matching", "evaluation", "forecasting", "rates", "plots"]),
+    "weights": ("Weights and training", ["weighing", "attacks", "training"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
-    "data": ("Data", ["events", "checks", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
+    "data": ("Data", ["events", "checks", "periods", "histograms", "places", "datasets", "markov"]),
     "spark": ("On Spark", ["backends"]),
     "errors": ("Errors and warnings", ["errors"]),
 }
@@ -91,7 +93,7 @@ def write_command_reference(page: Path) -> None:
     command = typer.main.get_group(commands)
     text = typer.cli.get_docs_for_click(obj=command, ctx=typer.Context(command), name="habitprint")
     text = re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
-    text = re.sub(rf"^(habitprint ({'|'.join(command.commands)}) .*)$", r"`\1`", text, flags=re.MULTILINE)
+    text = re.sub(rf"^(habitprint ({'|'.join(command.commands)})\b.*)$", r"`\1`", text, flags=re.MULTILINE)
     # The list of commands is dropped: it cuts descriptions short, and the sections of the commands follow.
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text, count=1)
     page.write_text(text.replace("# `habitprint`", "# Commands", 1))
