@@ -17,7 +17,6 @@ LAYERS = """
     runtime
     rates ids flags
     io
-    counts
     histograms events
     places truth arguments
     periods

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import habitprint as hp
 from habitprint.cli.app import app
-from habitprint.counts import is_wide
+from habitprint.histograms import is_wide
 from habitprint.io.tables import write_table
 
 LONG = [("a", "bar", 1), ("a", "gym", 2), ("b", "gym", 5), ("b", "zoo", 3)]

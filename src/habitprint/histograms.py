@@ -1,29 +1,38 @@
-"""Histograms: the number of visits of each user to each place."""
+"""Histograms: the number of visits of each user to each place, made from tables and checked."""
 
 import math
 import os
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, Unpack
+from typing import Annotated, Any, Literal, Self, Unpack, get_args
 
 import msgspec
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.counts import COLUMNS, Duplicates, checked_counts, counts_from_table, equal_rows
-from habitprint.errors import InputError, first_few, require_option
+from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
+from habitprint.errors import InputError, WideTableWarning, first_few, require_option
 from habitprint.flags import flag
 from habitprint.formatting import Framed, Shown
 from habitprint.ids import ascending, positions, same_kind, to_ids
-from habitprint.io.dialects import Expected, Format, FormatKeywords
+from habitprint.io.dialects import DECIMALS, Decimal, Expected, Format, FormatKeywords
 from habitprint.io.inputs import OF_POLARS, reading
-from habitprint.io.tables import open_table
+from habitprint.io.tables import open_table, require_columns, to_frame, with_point
 
+Duplicates = Literal["error", "sum"]
+COLUMNS = ("user", "place", "count")  # of a table of histograms, as habitprint writes it
+FEWEST_PLACES = 3  # columns of numbers that make a wide table
+
+# Whole numbers are exact in a float up to here, so that equal shares are equal to the last bit.
+LARGEST_TOTAL = 2.0**53
+LARGEST_SUM = 2.0**62  # of all users: no sum of whole numbers overflows
+# The product of two shares of at least this size is still above zero.
+SMALLEST_SHARE = 1e-150
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
 
 
@@ -119,7 +128,7 @@ class Histograms(Shown, Framed):
         classes.setflags(write=False)
         return classes
 
-    @property
+    @cached_property
     def identical_rows(self) -> Indices:
         """Return the size m of each user's anonymity set, shape (N,): the users with the very same counts.
 
@@ -133,7 +142,9 @@ class Histograms(Shown, Framed):
         [2, 1, 2]
         """
         classes = equal_rows(self.counts)
-        return np.asarray(np.bincount(classes)[classes], np.int64)
+        sizes = np.asarray(np.bincount(classes)[classes], np.int64)
+        sizes.setflags(write=False)
+        return sizes
 
     @classmethod
     def from_table(
@@ -384,3 +395,219 @@ def read_histograms(
             return Histograms(*counts_from_table(table, user, place, count, spec.duplicates, decimal=decimal))
     except InputError as error:
         raise error.of(os.fspath(path)) from error
+
+
+def counts_from_table(
+    table: Any, user: str, place: str, count: str, duplicates: Duplicates, *, decimal: Decimal = "."
+) -> tuple[SparseMatrix, pl.Series, pl.Series]:
+    """Return counts, users and places of a long table, or of a wide one; users and places in ascending order.
+
+    Examples
+    --------
+    >>> counts, users, places = counts_from_table(
+    ...     {"user": ["a", "a"], "place": ["x", "x"], "count": [1, 2]}, "user", "place", "count", "sum"
+    ... )
+    >>> counts.toarray()
+    array([[3]])
+    """
+    require_option("duplicates", duplicates, get_args(Duplicates))
+    frame = to_frame(table)
+    if (place, count) == COLUMNS[1:] and (long := _from_wide(frame, user, decimal)) is not None:
+        names = first_few(frame.drop(user).columns, 3)
+        warnings.warn(
+            f"a wide table: a row for each user, and a column for each of {frame.width - 1:,} places ({names})",
+            WideTableWarning,
+            stacklevel=3,
+        )
+        frame = long
+    if count not in frame.columns and {user, place, "time"} <= set(frame.columns):
+        raise InputError(
+            f"the table has times, but no column {count!r}",
+            why="it holds events, and this step needs a table of counts: one row for each user and place",
+            fix="count the events with habitprint split (hp.split in Python)",
+        )
+    options = {user: "user", place: "place", count: "count"}
+    require_columns(frame, list(options), source="the table", options=options)
+    long = pl.DataFrame(
+        {
+            "user": to_ids(frame[user], user),
+            "place": to_ids(frame[place], place),
+            "count": _to_numbers(frame[count], count, decimal),
+        }
+    )
+    _refuse_impossible(long, count)
+    # Sorted by count too: then a sum of duplicates does not depend on the order of the rows.
+    long = long.sort("user", "place", "count")
+    if long["count"].cast(pl.Float64).sum() > LARGEST_SUM:
+        raise InputError(
+            f"the values of column '{count}' add up to more than 2^62",
+            why="such sums cannot be computed exactly",
+            fix="divide all counts by a common factor",
+        )
+    repeated = long.select(pl.struct("user", "place").is_duplicated()).to_series()
+    if duplicates == "error" and repeated.any():
+        pairs = long.filter(repeated).select("user", "place").unique(maintain_order=True).rows()
+        raise InputError(
+            f"several rows for the same (user, place): {first_few(pairs, 3)}",
+            why="habitprint does not know whether to add them up or to keep one",
+            fix="remove the repeated rows, or add --duplicates sum (duplicates='sum' in Python)",
+        )
+    # A count of zero means the same as no row. A place without visits is dropped; a user without visits is kept.
+    users = long["user"].unique().sort()
+    long = long.filter(pl.col("count") > 0)
+    places = long["place"].unique().sort()
+    entries = (
+        long["count"].to_numpy(),
+        (users.search_sorted(long["user"]).to_numpy(), places.search_sorted(long["place"]).to_numpy()),
+    )
+    return sparse.csr_array(entries, shape=(users.len(), places.len())), users, places
+
+
+def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> bool:
+    """Return whether a table is wide: a row for each user, and a column of numbers for each of three places or more.
+
+    A table with only two such columns may be a long table with other column names, so it does not count as wide.
+
+    Examples
+    --------
+    >>> is_wide(pl.DataFrame({"user": ["a"], "dorm": [1], "gym": [None], "bar": ["2"]}))
+    True
+    >>> is_wide(pl.DataFrame({"user": ["a", "a"], "dorm": [1, 2], "gym": [0, 1], "bar": [2, 3]}))
+    False
+    """
+    return _from_wide(frame, user, decimal) is not None
+
+
+def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame | None:
+    """Return a wide table as a long one, None if it is not wide; an empty cell says the same as a zero."""
+    others = [name for name in frame.columns if name != user]
+    if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
+        return None
+    if frame[user].is_duplicated().any() or frame[user].null_count():
+        return None
+    is_filled = pl.col(pl.String).str.strip_chars() != ""
+    filled = frame.select(others).with_columns(pl.when(is_filled).then(pl.col(pl.String)))
+    try:
+        counts = [_to_numbers(filled[name], name, decimal).fill_null(0) for name in others]
+    except InputError:
+        return None
+    return pl.DataFrame([frame[user], *counts]).unpivot(others, index=user, variable_name="place", value_name="count")
+
+
+def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Series:
+    """Return counts as int64 where all are whole numbers by type or by spelling, else as float64."""
+    if values.dtype == pl.Null:
+        return values.cast(pl.Int64)
+    if values.dtype.is_integer() and values.cast(pl.Int64, strict=False).null_count() == values.null_count():
+        return values.cast(pl.Int64)
+    if values.dtype.is_numeric():
+        return values.cast(pl.Float64)
+    fault = f"holds {values.dtype} values, which are not numbers"
+    if values.dtype == pl.String:
+        spelled = values.to_frame(column).select(with_point(pl.col(column).str.strip_chars(), decimal)).to_series()
+        whole = spelled.cast(pl.Int64, strict=False)
+        numbers = whole if whole.null_count() == spelled.null_count() else spelled.cast(pl.Float64, strict=False)
+        wrong = values.filter(numbers.is_null() & values.is_not_null())
+        if wrong.is_empty():
+            return numbers
+        fault = f"has values that are not numbers: {first_few(wrong.to_list())}"
+    raise InputError(
+        f"column '{column}' {fault}",
+        why="a count is the number of visits of a user to a place",
+        fix=f"write numbers with a {DECIMALS[decimal]} and no thousands separator, or give --decimal",
+    )
+
+
+def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
+    counts = long["count"]
+    faults = {
+        "has no value": counts.is_null(),
+        "is not a number (NaN)": counts.cast(pl.Float64).is_nan(),
+        "is infinite": counts.cast(pl.Float64).is_infinite(),
+        "is negative": counts < 0,
+        # A number with a point that is as large may have been rounded to it.
+        "is above 2^53, which cannot be added up exactly,": counts > int(LARGEST_TOTAL)
+        if counts.dtype.is_integer()
+        else counts >= LARGEST_TOTAL,
+    }
+    for fault, is_faulty in faults.items():
+        rows = (is_faulty.fill_null(value=False).arg_true() + 1).to_list()
+        if rows:
+            raise InputError(
+                f"column '{column}' {fault} in row {first_few(rows)} (counted without the header)",
+                why="a count is a finite number of zero or more",
+                fix="correct or remove these rows",
+            )
+
+
+def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMatrix:
+    """Return counts as a read-only canonical CSR array; raise `InputError` for counts that no histogram can have.
+
+    Examples
+    --------
+    >>> checked_counts(np.array([[0, 2]]), pl.Series(["a"]), pl.Series(["x", "y"])).nnz
+    1
+    """
+    try:
+        matrix = sparse.csr_array(counts, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the counts are not a matrix of numbers: {error}",
+            why="counts have a row for each user and a column for each place",
+            fix="give a scipy sparse array or a numpy array of numbers",
+        ) from error
+    shape = f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places"
+    _refuse(matrix.shape != (users.len(), places.len()), shape, "give as many ids as there are rows and columns")
+    _refuse(users.is_empty(), "the table is empty: there are no users", "give at least one user with a count")
+    for kind, ids in (("user", users), ("place", places)):
+        again = ids.filter(ids.is_duplicated()).unique() if ids.n_unique() < ids.len() else ids.clear()
+        twice = f"the {kind} id {first_few(again.to_list(), 3)} occurs twice"
+        _refuse(not again.is_empty(), twice, "give each id once; from_table(..., duplicates='sum') adds up rows")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    matrix.data = matrix.data.astype(np.int64 if matrix.data.dtype.kind in "iub" else np.float64, copy=False)
+    is_wrong = not np.isfinite(matrix.data).all() or bool((matrix.data < 0).any())
+    _refuse(is_wrong, "some counts are negative, infinite or not a number", "correct or remove them")
+
+    def refuse_users(at_fault: Booleans, what: str, fix: str) -> None:
+        _refuse(bool(at_fault.any()), what.format(user=first_few(users.filter(at_fault).to_list())), fix)
+
+    starts = matrix.indptr[:-1]
+    refuse_users(np.diff(matrix.indptr) == 0, "all counts of user {user} are zero", "remove these users")
+    counts = matrix.data.astype(np.float64)
+    with np.errstate(over="ignore"):
+        totals = np.add.reduceat(counts, starts)
+    huge = ~(totals <= LARGEST_TOTAL)
+    if matrix.data.dtype.kind == "i" and not huge.any():  # exactly: one more than 2^53 is no float
+        huge = np.add.reduceat(matrix.data, starts) > int(LARGEST_TOTAL)
+    refuse_users(huge, "the counts of user {user} add up to more than 2^53", "divide all counts by a common factor")
+    tiny = np.minimum.reduceat(counts, starts) < SMALLEST_SHARE * totals
+    fix = "remove counts that are only rounding errors"
+    refuse_users(tiny, "the smallest count of user {user} is below 1e-150 of the total", fix)
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.setflags(write=False)
+    return matrix
+
+
+def _refuse(is_wrong: bool, what: str, fix: str) -> None:
+    if is_wrong:
+        why = "counts have a row for each user and a column for each place, and each row is divided by its total"
+        raise InputError(what, why=why, fix=fix)
+
+
+def equal_rows(rows: SparseMatrix) -> Indices:
+    """Return a class number for each row, shape (N,): the same for rows that are equal to the last bit.
+
+    Classes are numbered in the order of their first rows.
+
+    Examples
+    --------
+    >>> equal_rows(sparse.csr_array([[0, 2], [1, 0], [0, 2]])).tolist()
+    [0, 1, 0]
+    """
+    entries = np.column_stack([rows.indices.astype(np.int64), np.asarray(rows.data).view(np.int64)]).tobytes()
+    ends = (rows.indptr.astype(np.int64) * 2 * np.dtype(np.int64).itemsize).tolist()
+    classes: dict[bytes, int] = {}
+    numbers = [classes.setdefault(entries[first:last], len(classes)) for first, last in pairwise(ends)]
+    return np.array(numbers, np.int64)

@@ -30,13 +30,12 @@ from habitprint.cli.options import (
 )
 from habitprint.cli.screen import GATE_FAILED, ProgressBar, Screen, print_json_text, written
 from habitprint.cli.tables import TableOptions, refuse_to_train_on
-from habitprint.counts import Duplicates
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError, first_few
 from habitprint.events import ReadAs
 from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
 from habitprint.formatting import at_most, headed, percent
-from habitprint.histograms import TableSpec
+from habitprint.histograms import Duplicates, TableSpec
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
 from habitprint.io.files import check_folder, check_target, real_path

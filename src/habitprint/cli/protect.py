@@ -16,12 +16,11 @@ from habitprint.cli import events as of_events
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, given, refuse
 from habitprint.cli.screen import GATE_FAILED, Mark, Note, ProgressBar, tell
 from habitprint.cli.tables import refuse_protected
-from habitprint.counts import COLUMNS
 from habitprint.errors import InputError
 from habitprint.events.spec import SPAN
 from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.formatting import counted, number, percent
-from habitprint.histograms import TableSpec
+from habitprint.histograms import COLUMNS, TableSpec
 from habitprint.io.dialects import Expected
 from habitprint.io.files import real_path
 from habitprint.io.tables import READERS, read_names, read_table

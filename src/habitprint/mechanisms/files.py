@@ -16,7 +16,7 @@ from habitprint.arguments import sha256_of
 from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
 from habitprint.formatting import Shown, abbreviated
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import COLUMNS, Histograms, read_histograms
 from habitprint.io.files import check_target, drafting, telling_of, text_output
 from habitprint.io.inputs import read_text, reading, require_file
 from habitprint.io.tables import check_writable, read_table, table_output, write_table
@@ -37,7 +37,6 @@ PredictedOn = Literal[
 ]
 SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
-COLUMNS = ("user", "place", "count")  # of a release
 OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
 TOGETHER = "give a table that habitprint protect wrote, with its .json file beside it"
 StrangerCode = Literal["column", "order-of-columns", "zero-counts", "metadata", "formatting", "ids-not-fresh"]

@@ -19,10 +19,9 @@ from habitprint.backends.spark.match import SparkMatching, match_on_spark, requi
 from habitprint.backends.spark.search import Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
 from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
-from habitprint.counts import COLUMNS
 from habitprint.errors import InputError, require_whole
 from habitprint.events.spec import Reading, ReadingKeywords
-from habitprint.histograms import Histograms
+from habitprint.histograms import COLUMNS, Histograms
 from habitprint.io.files import OWNERS_FOLDER, already_there, drafting, no_parent, telling_of
 from habitprint.io.tables import require_columns
 from habitprint.matching import MatchOptions

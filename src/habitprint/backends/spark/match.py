@@ -18,10 +18,9 @@ from pyspark.sql import types as kinds
 from habitprint.arrays import Floats, Indices
 from habitprint.backends.spark import search
 from habitprint.backends.spark.session import Batches, collect, kept, to_spark
-from habitprint.counts import COLUMNS, LARGEST_TOTAL
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import NO_COMMON_USER, Classes, Evaluation, evaluation_of
-from habitprint.histograms import Histograms
+from habitprint.histograms import COLUMNS, LARGEST_TOTAL, Histograms
 from habitprint.ids import ascending
 from habitprint.io.tables import require_columns
 from habitprint.matching import Matching, MatchOptions, Method
