@@ -21,7 +21,7 @@ import habitprint as hp
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import users_curve
 from habitprint.forecasting import MOST_SIZES
-from habitprint.matching.rivals import Impostors, count_impostors
+from habitprint.matching.one_by_one import Impostors, count_impostors
 from habitprint.rates import IntervalMethod
 from habitprint.wording.risk import about_forecast
 

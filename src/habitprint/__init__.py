@@ -69,8 +69,8 @@ from habitprint.matching import MatchOptions as MatchOptions
 from habitprint.matching import match as match
 from habitprint.matching import matching_path as matching_path
 from habitprint.matching import pair_margins as pair_margins
-from habitprint.matching.rivals import Impostors as Impostors
-from habitprint.matching.rivals import count_impostors as count_impostors
+from habitprint.matching.one_by_one import Impostors as Impostors
+from habitprint.matching.one_by_one import count_impostors as count_impostors
 from habitprint.mechanisms.exposure import GuaranteedRisk as GuaranteedRisk
 from habitprint.mechanisms.exposure import TotalsExposure as TotalsExposure
 from habitprint.mechanisms.exposure import guaranteed_risk as guaranteed_risk

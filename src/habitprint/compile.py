@@ -14,7 +14,8 @@ from habitprint.evaluation import evaluate
 from habitprint.histograms import align
 from habitprint.markov import stays
 from habitprint.matching import match
-from habitprint.matching.rivals import count_impostors, pair_scores
+from habitprint.matching.margins import pair_scores
+from habitprint.matching.one_by_one import count_impostors
 from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.offers import none_yet, offer_to_block

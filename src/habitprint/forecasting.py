@@ -37,7 +37,7 @@ from habitprint.arrays import Floats
 from habitprint.errors import InputError, is_whole, require_number, require_whole
 from habitprint.evaluation import Evaluation
 from habitprint.formatting import Shown, abbreviated
-from habitprint.matching.rivals import Impostors
+from habitprint.matching.one_by_one import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
 
 MOST_PEOPLE = 10**10  # in any population that there is

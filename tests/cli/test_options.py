@@ -24,7 +24,7 @@ from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.flags import Record
 from habitprint.histograms import TableKeywords, TableSpec
 from habitprint.io.dialects import Format, FormatKeywords
-from habitprint.matching.options import MatchKeywords, SolverOptions
+from habitprint.matching.match import MatchKeywords, SolverOptions
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 RECORDS = [Format, Reading, hp.EventSpec, TableSpec, SolverOptions, hp.MatchOptions, hp.AuditOptions]

@@ -157,7 +157,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--k", "61"], "k = 61 with 60 users"),
         (["--k", "0"], "k 0 is not a whole number"),
         (["--epsilon", "0", "--unit", "event"], "epsilon 0.0 is not a number above 0"),
-        (["--epsilon", "1", "--unit", "event", "--limit-contribution", "9"], "leave it out (--limit-contribution)"),
+        (["--epsilon", "1", "--unit", "event", "--limit-contribution", "9"], "limit = 9 for the unit 'event'"),
         (["--unknown-places", "leave-out", "--k", "3"], "--unknown-places without --coarsen"),
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import habitprint as hp
-from habitprint.matching.path import find_sizes
+from habitprint.matching.match import find_sizes
 from habitprint.weighing import WeightName
 from instances import CASES, Case, tables
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
+from habitprint.arrays import Floats
 from habitprint.histograms import align
 from habitprint.matching.matching import EXACT, Proof
 from habitprint.matching.nodes import Nodes, make_nodes
-from habitprint.matching.solver import Solution, Start, auction, run, solve_all
-from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver import Solution, auction, run, solve_all
+from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.queue import NONE
 from habitprint.matching.solver.settle import Settled, settle_columns
 from habitprint.matching.solver.state import Problem, State
@@ -21,6 +22,7 @@ from habitprint.progress import silent
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
 from instances import CASES, Case, tables
 
+Start = tuple[Pairs, Floats]
 ALL = [case for case in CASES if case.size is None]
 
 
@@ -72,7 +74,7 @@ class Instance:
         n = min(n_pairs, *map(len, units))
         rows, columns = (random.permutation(of)[:n] for of in units)
         pairs, flows = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
-        return Start(pairs[0], pairs[1], flows, random.random(len(self.nodes[1].n_members)) * scale)
+        return Pairs(pairs[0], pairs[1], flows), random.random(len(self.nodes[1].n_members)) * scale
 
 
 @pytest.fixture(params=["long lists", "shortest lists"], autouse=True)
@@ -124,8 +126,8 @@ def test_a_solution_that_is_a_little_wrong_ends_with_the_best(case: Case, weight
     right = instance.solve()
     noise = 0.2 * random.random(len(right.column_potential)) * (random.random(len(right.column_potential)) < 0.3)
     for wrong in (0.0, noise, -noise):
-        nearly = Start(right.rows, right.columns, right.flows, np.maximum(right.column_potential + wrong, 0.0))
-        instance.judge(instance.solve(nearly))
+        pairs = Pairs(right.rows, right.columns, right.flows)
+        instance.judge(instance.solve((pairs, np.maximum(right.column_potential + wrong, 0.0))))
 
 
 @given(released=tables(), known=tables(), seed=st.integers(0, 1000), scale=st.sampled_from([0.0, 0.5, 5.0]))

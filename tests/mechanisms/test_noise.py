@@ -156,12 +156,12 @@ def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:
         ({"epsilon": 1.0, "unit": "event", "delta": False}, "delta False is not"),
         ({"epsilon": 1.0, "unit": "event", "delta": math.nan}, "delta nan is not"),
         ({"epsilon": 1.0}, "no limit for the unit 'user'"),
-        ({"epsilon": 1.0, "limit": 0}, "limit = 0"),
+        ({"epsilon": 1.0, "limit": 0}, "limit 0 is not"),
         ({"epsilon": 1.0, "unit": "event", "limit": 5}, "limit = 5 for the unit 'event'"),
-        ({"epsilon": 1.0, "unit": "day"}, "no unit 'day'"),
+        ({"epsilon": 1.0, "unit": "day"}, "unit 'day' is not one of user, event"),
         ({"epsilon": 1.0, "unit": "event", "delta": 1.0}, "delta 1.0 is not"),
         ({"epsilon": 1.0, "unit": "event", "delta": 0.1, "threshold": 3}, "threshold = 3"),
-        ({"epsilon": 1.0, "unit": "event", "threshold": 0}, "threshold = 0"),
+        ({"epsilon": 1.0, "unit": "event", "threshold": 0}, "threshold 0 is not"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(options: dict[str, Any], words: str) -> None:

@@ -163,7 +163,7 @@ def test_groups_and_noise_protect_people_and_only_groups_hide_in_groups() -> Non
 def test_a_guarantee_that_means_nothing_is_refused_where_it_is_made(
     kind: type[hp.Guarantee], parameters: tuple[object, ...]
 ) -> None:
-    with pytest.raises(hp.InputError, match="guarantees nothing"):
+    with pytest.raises(hp.InputError):
         kind(*parameters)
 
 

@@ -9,7 +9,7 @@ from scipy import optimize, special
 import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.evaluation import pair_chances
-from habitprint.matching.rivals import PairScores, pair_scores
+from habitprint.matching.margins import PairScores, pair_scores
 from habitprint.rates import IntervalMethod
 from habitprint.training.calibration import Calibration, Reliability, confident_rates, cross_fit, surprise_of
 from habitprint.truth import CommonUsers, common_users

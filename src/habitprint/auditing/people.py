@@ -21,7 +21,7 @@ from habitprint.ids import positions as rows_of
 from habitprint.ids import to_ids
 from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.matching import Matching, pair_margins
-from habitprint.matching.path import find_sizes
+from habitprint.matching.match import find_sizes
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.places import Grid
 from habitprint.progress import Progress, nested, silent

@@ -39,8 +39,7 @@ from habitprint.formatting import counted, number, percent
 from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.io.files import check_target, write_all
 from habitprint.io.tables import read_table, table_output, write_table
-from habitprint.matching.match import NO_SHARED_PLACE
-from habitprint.matching.options import SolverOptions
+from habitprint.matching.match import NO_SHARED_PLACE, SolverOptions
 from habitprint.progress import Progress
 from habitprint.training.calibration import confident_rates
 from habitprint.truth import common_users

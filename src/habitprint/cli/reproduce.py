@@ -15,7 +15,7 @@ from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec
 from habitprint.flags import OUTPUT, Record, flag
-from habitprint.matching.options import to_bytes
+from habitprint.matching.match import to_bytes
 from habitprint.wording.blocks import Block, Command, Heading, Text, terms
 
 ALL = "all"

@@ -1,4 +1,4 @@
-"""The margin of each pair: the loss of the best total if the pair is forbidden.
+"""The margin of each pair, which is the loss of the best total if the pair is forbidden, and its scores among rivals.
 
 A pair that could be replaced at no loss proves nothing about the two users, even if they are very similar. The margin
 of a pair is the loss of total gain (the growth of total weight) of the best matching in which the pair is worth no more
@@ -10,27 +10,41 @@ Forbidding (i, j) makes i look for another partner k, whose partner looks for an
 Along the way a user may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin is the
 smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for all
 users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
+
+The probability of a pair is computed from three scores. Let s_ij be the gain of a pair by a weight whose gains are
+logarithms of likelihoods, as a learned one's are. Seen from the released user i, the partner is j with probability
+exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the known user j, it is i with probability exp(s_ij) /
+Σ_k exp(s_kj) among all released users k. The third score is the margin of the pair: the loss of the best total without
+it.
+
+Users with equal shares are indistinguishable. Between a class A of equal released users and a class B of equal known
+ones there is room for min(|A|, |B|) true pairs, so both probabilities are those that such a place is filled: |A|·|B| /
+min(|A|, |B|) = max(|A|, |B|) times those of one pair, at most 1. A single pair then has at most one over that number.
 """
 
 import heapq
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices, SmallIndices
+from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
+from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.progress import Progress, silent
 from habitprint.runtime.compiled import inner, kernel
 from habitprint.runtime.parallel import run_blocks
-from habitprint.weighing import Sides
-from habitprint.weighing.evidence import Problem
+from habitprint.weighing import Sides, Weight, pair_gains
+from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import Scratch, make_scratch, row_gains
 
 N_LISTED = 96  # cheapest other partners that are kept for each user; with 48, all take a third longer
 NOBODY = -1
+NEAR_CERTAIN = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
 MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
 
 
@@ -253,3 +267,136 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
         for j in reached:
             distance[j] = np.inf
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Scores that compare each pair of a matching with its rivals. Made by `pair_scores`.
+
+    Parameters
+    ----------
+    released, known
+        The logarithm of the odds, p / (1 − p), that the partner is this one or one equal to it: seen from the released
+        user, and from the known one.
+    margins
+        The loss of the best total without the pair, by the weight of the matching (`habitprint.pair_margins`).
+    n_identical
+        The number of indistinguishable pairs per true one: the larger number of equal users of both sides.
+
+    Examples
+    --------
+    >>> scores = PairScores(np.array([2.0, 1.0]), np.array([0.5, 3.0]), np.array([0.1, 0.0]), np.array([1, 2]))
+    >>> scores.take(np.array([1])).odds.tolist()
+    [2.0]
+    """
+
+    released: Floats
+    known: Floats
+    margins: Floats
+    n_identical: Indices
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            array.setflags(write=False)
+
+    @classmethod
+    def together(cls, parts: Sequence["PairScores"]) -> "PairScores":
+        """Return the scores of the pairs of several matchings, one after the other."""
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
+
+    @property
+    def odds(self) -> Floats:
+        """Return the mean of both logarithms."""
+        return (self.released + self.known) / 2
+
+    def take(self, pairs: Indices | Booleans) -> "PairScores":
+        """Return the scores of some of the pairs."""
+        return PairScores(*(score[pairs] for score in vars(self).values()))
+
+    def where(self, is_mine: Booleans, other: "PairScores") -> "PairScores":
+        """Return these scores for some of the pairs, and others of the same pairs for the rest."""
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return PairScores(*(np.where(is_mine, mine, theirs) for mine, theirs in both))
+
+
+def pair_scores(
+    matching: Matching,
+    released: Histograms,
+    known: Histograms,
+    *,
+    weight: Weight | None = None,
+    margins: Floats | None = None,
+    progress: Progress = silent,
+) -> PairScores:
+    """Return the scores of each pair of a matching among its rivals on both sides, in the order of its pairs.
+
+    Parameters
+    ----------
+    matching
+        A joint, exact matching.
+    released, known
+        The matched tables.
+    weight
+        The weight whose gains are compared; None for that of the matching. Gains of a trained weight suit best.
+    margins
+        The margins of the matching, if they were computed before.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.illustration()
+    >>> scores = pair_scores(hp.match(released, known), released, known)
+    >>> scores.released.round(2).tolist(), scores.n_identical.tolist()
+    ([-0.77, -0.99, -0.83, -0.88], [1, 1, 1, 1])
+    """
+    if margins is None:
+        margins = pair_margins(matching, released, known, progress=progress)
+    released, known = align(released.in_order(), known.in_order())
+    rows, columns = matching.rows_in(released, known)
+    chosen = weight or matching.weight
+    sides, mine, theirs = Sides.of(released, known, chosen), equal_users(released, chosen), equal_users(known, chosen)
+    gains = pair_gains(sides, rows, columns)
+    of_row, of_column = released.share_classes, known.share_classes
+    n_identical = np.maximum(np.bincount(of_row)[of_row[rows]], np.bincount(of_column)[of_column[columns]])
+    return PairScores(
+        _log_odds(gains, n_identical, _log_sums(mine, theirs, sides.evidence)[rows]),
+        _log_odds(gains, n_identical, _log_sums(theirs, mine, sides.evidence_back)[columns]),
+        np.array(margins),
+        n_identical,
+    )
+
+
+def _log_odds(gains: Floats, n_identical: Indices, log_sums: Floats) -> Floats:
+    """Return ln(p / (1 − p)) with p = n · exp(gain) / sum."""
+    chances = np.clip(n_identical * np.exp(gains - log_sums), NEAR_CERTAIN, 1 - NEAR_CERTAIN)
+    return np.asarray(np.log(chances) - np.log1p(-chances), np.float64)
+
+
+def _log_sums(mine: Nodes, others: Nodes, evidence: Evidence) -> Floats:
+    """Return ln Σ exp(gain) over all users of the other side, for each user; who shares no place gains 0."""
+    problem = Problem.of(mine.shares, others.shares, evidence)
+    of_nodes, n_members = np.empty(mine.shares.shape[0]), others.n_members
+    for _ in run_blocks(lambda first, last: _add_up(first, last, problem, n_members, of_nodes), problem.work, "rivals"):
+        pass
+    return mine.to_users(of_nodes)
+
+
+@kernel
+def _add_up(first: int, last: int, problem: Problem, n_members: Indices, log_sums: Floats) -> None:
+    """Write ln Σ exp(gain) of the nodes `first` to `last` − 1."""
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
+    n_users = n_members.sum()
+    for i in range(first, last):
+        n = row_gains(i, problem, scratch)
+        top = 0.0  # also who shares no place counts, and no gain is negative
+        for k in range(n):
+            top = max(top, sums[touched[k]])
+        total, n_found = 0.0, 0
+        for k in range(n):
+            j = touched[k]
+            if sums[j] > 0.0:
+                total += n_members[j] * math.exp(sums[j] - top)
+                n_found += n_members[j]
+                sums[j] = 0.0
+        log_sums[i] = top + math.log(total + (n_users - n_found) * math.exp(-top))

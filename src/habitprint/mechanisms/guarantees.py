@@ -3,15 +3,15 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import Meta
 
 from habitprint.errors import InputError, is_whole
-from habitprint.formatting import abbreviated
+from habitprint.formatting import abbreviated, cut
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 
@@ -19,7 +19,15 @@ Unit = Literal["user", "event"]
 ROUNDING = 1e-9
 UNIT_ROUNDING = 1e-6  # of one unit: a CSV file holds every digit of a value
 SHOWN = 5  # places that break a guarantee
-LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
+SHOWN_LETTERS = 60  # of a value that is refused
+LARGEST = 2**53  # of a parameter: larger whole numbers are not exact
+Whole = Annotated[int, Meta(ge=1, le=LARGEST, description="a whole number of 1 or more")]
+Positive = (
+    Annotated[int, Meta(ge=1, le=LARGEST)]
+    | Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0 and at most 2^53")]
+)
+Epsilon = Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0: 0.1 is strict, 1 usual, 10 weak")]
+Delta = Annotated[float, Meta(ge=0, lt=1, description="0, or a number far below one over the number of users")]
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,49 @@ def to_tag(kind: str) -> str:
     return re.sub(r"(?<=.)(?=[A-Z])", "-", kind).lower()
 
 
-class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
+class Tagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
+    """A record that files tell by the name of its class; each value fits the type of its field wherever it is made.
+
+    Examples
+    --------
+    >>> KAnonymity(1)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: k 1 is not a whole number of 2 or more
+      why: with it, k-anonymity has no meaning
+      fix: use a whole number of 2 or more
+    """
+
+    def __post_init__(self) -> None:
+        for each in msgspec.structs.fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.generic):
+                value = value.item()
+                msgspec.structs.force_setattr(self, each.name, value)
+            try:
+                msgspec.convert(value, each.type)
+            except msgspec.ValidationError as error:
+                allowed, shown = _in_words(each.type), cut(repr(value), SHOWN_LETTERS)
+                raise InputError(
+                    f"{each.name} {shown} is not {allowed}",
+                    why=f"with it, {self.name} has no meaning",
+                    fix=f"use {allowed}",
+                ) from error
+
+    @property
+    def name(self) -> str:
+        """Return the name of the record in files."""
+        return str(self.__struct_config__.tag)
+
+
+def _in_words(kind: Any) -> str:
+    """Return the values that a type allows, in words."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    notes = [note for each in (kind, *get_args(kind)) for note in getattr(each, "__metadata__", ())]
+    return next((note.description for note in notes if note.description), f"of the type {kind}")
+
+
+class Guarantee(Tagged, frozen=True):
     """A guarantee about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
 
     Each kind states its scope. `protects_people`: it bounds re-identification by every attack. `hides_in_groups`: an
@@ -80,7 +130,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     def _require(self, is_sound: bool, why: str) -> None:
         if not is_sound:
-            what = f"{str(self)[:80]} guarantees nothing"
+            what = f"{cut(str(self), SHOWN_LETTERS)} guarantees nothing"
             raise InputError(what, why=why, fix="correct its parameters, or leave it out")
 
 
@@ -95,11 +145,7 @@ class KAnonymity(Guarantee, frozen=True):
 
     protects_people: ClassVar[bool] = True
     hides_in_groups: ClassVar[bool] = True
-    k: int
-
-    def __post_init__(self) -> None:
-        is_sound = is_whole(self.k) and _is_positive(self.k) and self.k > 1
-        self._require(is_sound, "with k = 1 a row can be unique, so nobody is protected: k must be at least 2")
+    k: Annotated[int, Meta(ge=2, le=LARGEST, description="a whole number of 2 or more")]
 
     def check(self, histograms: Histograms) -> Check:
         """Count the rows that are identical, to the last bit."""
@@ -117,10 +163,7 @@ class SmallestCount(Guarantee, frozen=True):
     """
 
     is_about_counts: ClassVar[bool] = True
-    threshold: int | float
-
-    def __post_init__(self) -> None:
-        self._require(_is_positive(self.threshold), "every count above zero is above nothing")
+    threshold: Positive
 
     def check(self, histograms: Histograms) -> Check:
         """Check the smallest count."""
@@ -138,10 +181,7 @@ class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
     """
 
     is_about_counts: ClassVar[bool] = True
-    base: int | float
-
-    def __post_init__(self) -> None:
-        self._require(_is_positive(self.base), "counts are multiples of a positive number")
+    base: Positive
 
     def check(self, histograms: Histograms) -> Check:
         """Divide every count by the base."""
@@ -160,12 +200,12 @@ class LimitedContribution(Guarantee, frozen=True):
     """
 
     is_about_counts: ClassVar[bool] = True
-    total: int | float | None
-    per_place: int | float | None
+    total: Positive | None
+    per_place: Positive | None
 
     def __post_init__(self) -> None:
-        limits = [limit for limit in (self.total, self.per_place) if limit is not None]
-        self._require(bool(limits) and all(map(_is_positive, limits)), "a limit is a positive number, and there is one")
+        super().__post_init__()
+        self._require((self.total, self.per_place) != (None, None), "without a limit, any contribution is allowed")
 
     def check(self, histograms: Histograms) -> Check:
         """Check the largest total and the largest count."""
@@ -191,6 +231,7 @@ class OnlyPlaces(Guarantee, frozen=True):
         return abbreviated(self)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._require(are_distinct_places(self.places), "places are listed once each, all as text or all as numbers")
 
     def check(self, histograms: Histograms) -> Check:
@@ -241,10 +282,7 @@ class EqualContributions(Guarantee, frozen=True):
     (True, {'n_wrong': 2, 'n_values': 2, 'n_rows_above_one': 0})
     """
 
-    units: int
-
-    def __post_init__(self) -> None:
-        self._require(is_whole(self.units) and _is_positive(self.units), "a person contributes one unit at least")
+    units: Whole
 
     def check(self, histograms: Histograms) -> Check:
         """Count the units of every value, and of every row."""
@@ -269,23 +307,16 @@ class DifferentialPrivacy(Guarantee, frozen=True):
     """
 
     protects_people: ClassVar[bool] = True
-    epsilon: float
-    delta: float
+    epsilon: Epsilon
+    delta: Delta
     unit: Unit
-    limit: int | None
+    limit: Whole | None
     are_places_chosen: bool = False
 
     def __post_init__(self) -> None:
-        self._require(_is_positive(self.epsilon), "ε bounds what the release tells; it is a positive number")
-        is_probability = _is_number(self.delta) and 0 <= self.delta < 1
-        self._require(is_probability, "δ is the probability that the promise fails; it is below one")
-        self._require(self.unit in get_args(Unit), f"the unit is one of {', '.join(get_args(Unit))}")
-        is_limited = is_whole(self.limit) and _is_positive(self.limit)
-        self._require(
-            is_limited if self.unit == "user" else self.limit is None,
-            "what one user did is hidden up to a limit, and one event needs none",
-        )
-        self._require(isinstance(self.are_places_chosen, bool), "places were chosen or not")
+        super().__post_init__()
+        is_limited = (self.unit == "user") == (self.limit is not None)
+        self._require(is_limited, "all events of a user are hidden up to a limit only, and one event needs no limit")
 
     def check(self, histograms: Histograms) -> Check:
         """Return that the data cannot show whether the guarantee holds."""
@@ -317,12 +348,3 @@ def are_distinct_places(places: object) -> bool:
         return False
     is_one_kind = all(isinstance(place, str) for place in places) or all(map(is_whole, places))
     return bool(places) and is_one_kind and len(set(places)) == len(places)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_positive(value: Any) -> bool:
-    """Return whether a parameter is a positive number: no comparison holds for NaN, and infinity is too large."""
-    return _is_number(value) and 0 < value <= LARGEST

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,10 +10,10 @@ from scipy import sparse
 
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
-from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
+from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import DifferentialPrivacy, OnlyPlaces, Unit
+from habitprint.mechanisms.guarantees import Delta, DifferentialPrivacy, Epsilon, OnlyPlaces, Unit, Whole
 from habitprint.mechanisms.recoding import limited_counts
 from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
@@ -61,38 +61,25 @@ class AddNoise(Mechanism, frozen=True):
     (1.0, 'event')
     """
 
-    epsilon: float
+    epsilon: Epsilon
     unit: Unit = "user"
-    delta: float = 0.0
-    limit: int | None = None
-    threshold: int | None = None
+    delta: Delta = 0.0
+    limit: Whole | None = None
+    threshold: Whole | None = None
 
     def __post_init__(self) -> None:
-        require_option("unit", self.unit, get_args(Unit))
-        why = "it bounds how much the release may tell; nothing at all cannot be told"
-        fix = "use a positive number: 0.1 is strict, 1 usual, 10 weak"
-        require_number("epsilon", self.epsilon, why=why, fix=fix, above=0, below=math.inf)
-        if isinstance(self.delta, bool) or self.delta != 0:
-            why = "it is the probability that the promise fails"
-            fix = "use 0, or a number far below one over the number of users, such as 1e-9"
-            require_number("delta", self.delta, why=why, fix=fix, above=0, below=1)
-        if self.unit == "user" and not (is_whole(self.limit) and self.limit >= 1):
+        super().__post_init__()
+        if (self.unit == "user") != (self.limit is not None):
             raise InputError(
-                f"{'no limit' if self.limit is None else f'limit = {self.limit!r}'} for the unit 'user'",
-                why="the noise must hide everything that one user did, so that must be limited",
-                fix="give the most that one user may add, such as limit=20 (--limit-contribution 20)",
+                f"{'no limit' if self.limit is None else f'limit = {self.limit}'} for the unit {self.unit!r}",
+                why="noise hides all events of a user only up to a limit; one event is one count, which needs no limit",
+                fix="use the unit 'user' with limit=20, say (--limit-contribution 20), or the unit 'event' without it",
             )
-        if self.unit == "event" and self.limit is not None:
+        if self.threshold is not None and self.delta:
             raise InputError(
-                f"limit = {self.limit!r} for the unit 'event'",
-                why="one event is one count; where users are scaled down, it changes several",
-                fix="leave it out (--limit-contribution), or use the unit 'user'",
-            )
-        if self.threshold is not None and not (is_whole(self.threshold) and self.threshold >= 1 and not self.delta):
-            raise InputError(
-                f"threshold = {self.threshold!r}",
-                why="it is the smallest noisy count that is released; with a delta, OpenDP says what it must be",
-                fix="use a positive whole number without a delta, or leave it out",
+                f"threshold = {self.threshold} with delta = {self.delta}",
+                why="with a delta, OpenDP computes the smallest noisy count that may be released",
+                fix="leave out the threshold or the delta",
             )
 
     def run(self, before: Release, progress: Progress) -> Applied:

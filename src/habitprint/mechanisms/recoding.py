@@ -1,9 +1,8 @@
 """Protections that recode a table: fewer places, rounded or limited counts, shares, and fresh random ids."""
 
-import math
 import os
 import secrets
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, is_whole, require_number, require_option, require_whole
+from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import (
@@ -20,8 +19,10 @@ from habitprint.mechanisms.guarantees import (
     LimitedContribution,
     MultiplesOf,
     OnlyPlaces,
+    Positive,
     SmallestCount,
     Unit,
+    Whole,
     are_distinct_places,
 )
 from habitprint.mechanisms.release import (
@@ -57,11 +58,7 @@ class RoundTo(Mechanism, frozen=True):
     [('Jill', 'a', 4), ('Jill', 'b', 2), ('Mike', 'b', 2)]
     """
 
-    base: int | float
-
-    def __post_init__(self) -> None:
-        why, fix = "counts are rounded to the nearest multiple of a positive number", "use a positive number, such as 5"
-        require_number("base", self.base, why=why, fix=fix, above=0, below=math.inf)
+    base: Positive
 
     def apply(self, histograms: Histograms) -> Applied:
         """Round all counts."""
@@ -108,11 +105,7 @@ class SuppressBelow(Mechanism, frozen=True):
     ([('Jill', 'a', 2)], (SmallestCount(threshold=2),))
     """
 
-    threshold: int | float
-
-    def __post_init__(self) -> None:
-        why, fix = "counts below it are left out, and no count is below zero", "use a positive number, such as 3"
-        require_number("threshold", self.threshold, why=why, fix=fix, above=0, below=math.inf)
+    threshold: Positive
 
     def apply(self, histograms: Histograms) -> Applied:
         """Drop the small counts."""
@@ -166,17 +159,15 @@ class LimitContribution(Mechanism, frozen=True):
 
     # One user changes no other's counts; but where users are scaled down, one event changes several counts.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"user"})
-    total: int | float | None = None
-    per_place: int | float | None = None
+    total: Positive | None = None
+    per_place: Positive | None = None
 
     def __post_init__(self) -> None:
-        limits = {"total": self.total, "per_place": self.per_place}
-        why, fix = "a limit says how much one user may add", "give a positive total, a positive per_place, or both"
+        super().__post_init__()
         if self.total is None and self.per_place is None:
-            raise InputError("no limit was given", why=why, fix=fix)
-        for name, limit in limits.items():
-            if limit is not None:
-                require_number(name, limit, why=why, fix=fix, above=0, below=math.inf)
+            raise InputError(
+                "no limit was given", why="a limit says how much one user may add", fix="give total, per_place, or both"
+            )
 
     def apply(self, histograms: Histograms) -> Applied:
         """Cut the counts, then scale down the users who are still above the total."""
@@ -311,11 +302,10 @@ class Coarsen(Mechanism, frozen=True):
     unknown: Unknown = "refuse"
 
     def __post_init__(self) -> None:
-        require_option("unknown", self.unknown, get_args(Unknown))
-        if isinstance(self.mapping, (str, os.PathLike)):
-            msgspec.structs.force_setattr(self, "mapping", read_place_mapping(self.mapping))
-        elif not isinstance(self.mapping, PlaceMapping | None):
-            msgspec.structs.force_setattr(self, "mapping", PlaceMapping.from_table(self.mapping))
+        if not isinstance(self.mapping, PlaceMapping | None):
+            read = read_place_mapping if isinstance(self.mapping, (str, os.PathLike)) else PlaceMapping.from_table
+            msgspec.structs.force_setattr(self, "mapping", read(self.mapping))
+        super().__post_init__()
 
     @property
     def published(self) -> "Coarsen":
@@ -381,13 +371,8 @@ class _Popular(Mechanism, frozen=True):
     # A count stays, moves whole or is gone. The choice of places counts as public; the guarantee of noise says so.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
     chooses_places: ClassVar[bool] = True
-    n: int
+    n: Whole
     by: Popularity = "visits"
-
-    def __post_init__(self) -> None:
-        require_option("popularity", self.by, get_args(Popularity))
-        why = "a row needs at least one place"
-        require_whole("n", self.n, 1, why, fix="keep a positive whole number of places, such as 200")
 
 
 class KeepTopPlaces(_Popular, frozen=True):

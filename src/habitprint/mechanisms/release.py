@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ from habitprint.errors import InputError
 from habitprint.formatting import LONGEST_LINE, Shown, abbreviated, counted, cut
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import Check, Guarantee, Unit, to_tag
+from habitprint.mechanisms.guarantees import Check, Guarantee, Tagged, Unit
 from habitprint.progress import Progress, silent
 
 SHARES = 1e-9  # totals this near to one are those of shares
@@ -262,7 +262,7 @@ def as_release(source: Histograms | Release | AnyTable) -> Release:
     return replace(source, histograms=source.histograms.in_order())
 
 
-class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
+class Mechanism(Tagged, frozen=True):
     """A protection, as a record of its parameters. Call it with histograms, or with a release to protect further.
 
     Histograms may also be in a file, or in any frame: as for `habitprint.match`.
@@ -290,11 +290,6 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
     gives_fresh_ids: ClassVar[bool] = False
     renames_places: ClassVar[bool] = False
     has_secret_mapping: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Return the name of the mechanism in files."""
-        return str(self.__struct_config__.tag)
 
     @property
     def published(self) -> "Mechanism":
@@ -407,7 +402,7 @@ def _are_equal(one: Histograms, other: Histograms) -> bool:
 class Chain(Mechanism, frozen=True):
     """Several mechanisms, one after the other; made by `chain`."""
 
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[Any, ...]  # mechanisms of any kind; a chain is in no file
 
     def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
         """Return the release after the last mechanism."""

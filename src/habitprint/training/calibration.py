@@ -21,7 +21,7 @@ from habitprint.evaluation import pair_chances
 from habitprint.formatting import Framed, Shown, abbreviated, percent
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
-from habitprint.matching.rivals import PairScores, pair_scores
+from habitprint.matching.margins import PairScores, pair_scores
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half

@@ -19,7 +19,7 @@ from habitprint.evaluation import pair_chances
 from habitprint.formatting import Shown
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
-from habitprint.matching.rivals import PairScores, pair_scores
+from habitprint.matching.margins import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import rates_frame

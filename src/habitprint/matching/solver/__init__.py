@@ -27,9 +27,8 @@ It is fast because v never falls: an offer g − v that was noted once stays an 
 at, and none is missed.
 
 ==========  ================================================================================
-start       the best pairs of all users, from an auction or from an older solution
 auction     potentials that are nearly right, by bidding
-settle      from potentials that are nearly right to a matching that reaches them
+settle      the best pairs of all users, from potentials that are nearly right: an auction's or others
 candidates  the same on pairs that are listed, as they come from a cluster
 offers      the best pairs of a row among those of many blocks
 run         the first state, the calls of the kernel until it is done, memory, progress, proof
@@ -39,12 +38,11 @@ scan        the next pair of a row that matters: old offers are brought up to da
 lists       the best offers of a row, sorted or in blocks, each with a bound of all others
 waiting     rows whose next column is in another tree
 flow        the pairs given out, and flipping a path
-pairs       the same outside of compiled code
 state       all of it as plain arrays, so that compiled code can pause and go on
 ==========  ================================================================================
 """
 
 from habitprint.matching.solver.run import Solution, solve, solve_sizes
-from habitprint.matching.solver.start import Start, solve_all
+from habitprint.matching.solver.settle import solve_all
 
-__all__ = ["Solution", "Start", "solve", "solve_all", "solve_sizes"]
+__all__ = ["Solution", "solve", "solve_all", "solve_sizes"]

@@ -18,7 +18,7 @@ from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
 from habitprint.matching.solver.auction import hold_auction
-from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.settle import give_out, settle_columns, settle_rows
 from habitprint.progress import Progress, silent
 from habitprint.runtime.compiled import inner, kernel

@@ -11,7 +11,7 @@ from habitprint.errors import InputError
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import kernel, lists
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.queue import NONE, Queue, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent

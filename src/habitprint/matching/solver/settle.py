@@ -25,15 +25,86 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
+from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.auction import hold_auction
+from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.queue import NONE
-from habitprint.progress import Progress
+from habitprint.progress import Progress, silent
+from habitprint.weighing.evidence import Evidence
+from habitprint.weighing.index import make_rows
+from habitprint.weighing.kernel import pair_gains
 
 # Of what may be missing. A row that stops early leaves a column without a partner, which has about as much as all that
 # rows have in the end: with a quarter for these, columns mostly stay as they are.
 OF_ROWS = 0.25
+
+
+def solve_all(
+    released: Nodes,
+    known: Nodes,
+    evidence: tuple[Evidence, Evidence],
+    *,
+    epsilon: float = 0.0,
+    start: tuple[Pairs, Floats] | None = None,
+    max_memory: float = 4e9,
+    progress: Progress = silent,
+) -> run.Solution:
+    """Find as many pairs as one side has users with the largest total gain: the paper's (A1).
+
+    Parameters
+    ----------
+    released, known
+        The nodes of both sides.
+    evidence
+        The evidence of shared places, seen from the released side and from the known one.
+    epsilon
+        Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
+    start
+        Some pairs, never more than a node has users, and potentials v ≥ 0 of columns, such as those of a solution of
+        nearly the same problem; None for no pairs and the potentials of an auction.
+    max_memory
+        Bytes that the solver may use.
+
+    Examples
+    --------
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.matching.nodes import make_nodes
+    >>> from habitprint.weighing import Sides, find_weight
+    >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
+    >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
+    >>> sides = Sides.of(habits, habits, weight)
+    >>> solution = solve_all(nodes, nodes, (sides.evidence, sides.evidence_back), start=(Pairs.none(), np.ones(2)))
+    >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
+    ([1, 1], 4.0)
+    """
+    if start is None and len(released.members) > len(known.members):  # those who bid are the fewer
+        turned = solve_all(known, released, evidence[::-1], epsilon=epsilon, max_memory=max_memory, progress=progress)
+        return turned.turned()
+    problem = st.Problem.of(released.shares, known.shares, evidence[0])
+    pairs, potential = (Pairs.none(), None) if start is None else (start[0], np.maximum(start[1], 0.0))
+    state = run.first_state(problem, (released, known), max_memory, potential, progress)
+    if start is None:
+        hold_auction(state, problem, progress)
+    gains = pair_gains(pairs.rows, pairs.columns, problem.rows, make_rows(known.shares), evidence[0])
+    n_members = released.n_members, known.n_members
+    settled = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress, epsilon)
+    del state  # its lists are of no use from the other side
+
+    def turn() -> tuple[st.State, st.Problem]:
+        back = st.Problem.of(known.shares, released.shares, evidence[1])
+        return run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back)), back
+
+    settled = settle_columns(settled, turn, n_members, max_memory, progress, epsilon)
+    return run.Solution(
+        **settled.pairs._asdict(),
+        row_potential=run.prove(problem, settled.column_potential, 0.0, progress),
+        column_potential=settled.column_potential,
+        price=0.0,
+        step_prices=np.zeros(0),
+        step_flows=np.zeros(0, np.int64),
+    )
 
 
 class Settled(NamedTuple):

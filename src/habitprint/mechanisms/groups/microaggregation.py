@@ -1,10 +1,8 @@
 """Micro-aggregation: groups of at least k users, each released as the mean of its group, in whole units."""
 
-import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -12,14 +10,14 @@ from scipy import sparse
 
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, require_option, require_whole
+from habitprint.errors import InputError
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.groups.table import Loss
-from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
+from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity, Positive, Whole
 from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
 
@@ -135,25 +133,17 @@ class Microaggregate(Mechanism, frozen=True):
     """
 
     makes_shares: ClassVar[bool] = True
-    k: int
+    k: Whole
     loss: Loss = "l1"
     method: Method = "best"
-    mean_k: int | float | None = None
-    units: int | None = UNITS
-    least_members: int = 1
+    mean_k: Positive | None = None
+    units: Whole | None = UNITS
+    least_members: Whole = 1
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        require_option("loss", self.loss, get_args(Loss))
-        require_option("method", self.method, get_args(Method))
-        fix = "use a whole number from 1 (no protection) to the number of users"
-        require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
-        if self.units is not None:
-            why, fix = "every person contributes a whole number of units", f"use a whole number such as {UNITS}"
-            require_whole("units", self.units, 1, why=why, fix=fix)
-        why, fix = "a place has one visitor at least", "use 2, or 1 to publish every place of a group"
-        require_whole("least_members", self.least_members, 1, why=why, fix=fix)
-        if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k < math.inf):
+        super().__post_init__()
+        if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k):
             raise InputError(
                 f"groups of {self.mean_k:g} users on average, of {self.k} at least, by the method {self.method!r}",
                 why="groups have at least k users, so they cannot have fewer on average; and only the method 'best' "
@@ -175,7 +165,7 @@ class Microaggregate(Mechanism, frozen=True):
         >>> second.steps == Microaggregate(2, seed=2)(habits).steps
         True
         """
-        before = replace(before, histograms=before.histograms.in_order())
+        before = as_release(before)
         labels = self._group(before.histograms, None, silent)
         for seed in seeds:
             drawn = msgspec.structs.replace(self, seed=seed)
@@ -186,7 +176,6 @@ class Microaggregate(Mechanism, frozen=True):
     ) -> Release:
         """Return the release for ``"best"`` from given neighbours, which several k can share."""
         before = as_release(source)
-        before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.run(before, progress, neighbours))
 
     def _group(self, histograms: Histograms, neighbours: Neighbours | None, progress: Progress) -> Indices:
@@ -201,12 +190,6 @@ class Microaggregate(Mechanism, frozen=True):
         if self.method != "best":
             return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
         neighbours = neighbours or find_neighbours(shares, self.loss, self.k, progress)
-        if not neighbours.is_of(shares, self.loss):
-            raise InputError(
-                "the neighbours are not of these users",
-                why="groups are made of users who are near each other, by the same loss",
-                fix="find them on the shares that are to be grouped, or leave them out",
-            )
         n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
 

@@ -67,10 +67,6 @@ class Neighbours:
     found: Found
     from_mean: Floats
 
-    def is_of(self, rows: SparseMatrix, loss: Loss) -> bool:
-        """Return whether they are the neighbours in these rows, by this loss."""
-        return self.loss == loss and self.rows.shape == rows.shape and (self.rows - rows).nnz == 0
-
 
 def find_neighbours(rows: SparseMatrix, loss: Loss, k: int, progress: Progress = silent) -> Neighbours:
     """Find the nearest of each user, for groups of up to k and a little slower for larger ones.
