@@ -23,7 +23,7 @@ TOOLS  := $(VENV)/.tools
 DEMO   := habitprint-demo
 PARALLEL := --numprocesses 2 --dist loadgroup
 KERNELS := $(wildcard src/habitprint/*.py) \
-  $(shell find $(addprefix src/habitprint/,runtime weighing matching mechanisms markov) -name '*.py')
+  $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check nightly golden fuzz lint format browser java gallery bench docs dist picture notebooks decision clean

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.datasets.twins import CALLS_START, WEB_START, CallsModel, WebModel, calls_twin, web_twin
+from habitprint.datasets.synthetic import CALLS_START, WEB_START, CallsModel, WebModel, calls_twin, web_twin
 
 WEIGHTS = ("jensen-shannon", "l1", "cosine", "dot")
 Figures = dict[str, float]

@@ -12,8 +12,7 @@ import pytest
 from polars.exceptions import PanicException
 
 import habitprint as hp
-from habitprint.io.files import Output, write_all, write_folder
-from habitprint.io.inputs import reading, require_file
+from habitprint.io.files import Output, reading, require_file, write_all, write_folder
 from habitprint.io.tables import read_table, write_table
 
 HOLDS_A_DRAFT = """

@@ -21,7 +21,7 @@ from habitprint.flags import flag
 from habitprint.formatting import Framed, Shown
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.io.dialects import DECIMALS, Decimal, Expected, Format, FormatKeywords
-from habitprint.io.inputs import OF_POLARS, reading
+from habitprint.io.files import OF_POLARS, reading
 from habitprint.io.tables import open_table, require_columns, to_frame, with_point
 
 Duplicates = Literal["error", "sum"]

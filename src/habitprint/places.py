@@ -17,7 +17,7 @@ from habitprint.events import Events
 from habitprint.events.events import require_events, require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
-from habitprint.io.inputs import OF_POLARS, reading
+from habitprint.io.files import OF_POLARS, reading
 from habitprint.io.tables import collect, id_pairs, read_table
 
 Unknown = Literal["refuse", "leave-out"]

@@ -18,8 +18,7 @@ from command_line import run
 from habitprint.attacks import Scenario
 from habitprint.auditing.data import prepare_events, prepare_tables
 from habitprint.checks import CODES, Code, Finding, check_sides, check_tables
-from habitprint.checks.check import check_days
-from habitprint.checks.columns import check_ids, check_names, check_sizes, check_tail
+from habitprint.checks.check import check_days, check_ids, check_names, check_sizes, check_tail
 from habitprint.events import ReadAs
 from habitprint.periods import Calendar, DayRows, Span
 from habitprint.wording.findings import refuse, told, words_of

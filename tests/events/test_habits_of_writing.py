@@ -36,7 +36,7 @@ def test_runs_are_counted_in_the_order_of_time(one_in: int, monkeypatch: pytest.
     users = [f"u{n}" for n in range(10)]
     rows = [(user, f"2012-04-09 08:{n:02d}", place) for user in users for n, place in enumerate(places)]
     frame = pl.DataFrame(rows, schema=["user", "time", "place"], orient="row").sample(fraction=1, shuffle=True, seed=2)
-    monkeypatch.setattr("habitprint.events.shared.MOST_ROWS", 60 // one_in)
+    monkeypatch.setattr("habitprint.events.prepare.MOST_ROWS", 60 // one_in)
     found = find_runs(hp.events_from_frame(frame))
     assert found.median == 3.0
     assert found.n_users == 10 if one_in == 1 else 0 < found.n_users < 10

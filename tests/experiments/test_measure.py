@@ -12,7 +12,7 @@ from habitprint.attacks import Scenario
 from habitprint.experiments import Job, Setting
 from habitprint.experiments.jobs import Done, HistogramMethod, LeftOut, MeasuredAttack
 from habitprint.experiments.measure import NotEnoughUsersError, SharedData, measure, prepare
-from habitprint.periods.dates import DAYS
+from habitprint.periods.day_table import DAYS
 from habitprint.weighing import PAPER_WEIGHTS
 
 

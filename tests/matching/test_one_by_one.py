@@ -12,7 +12,6 @@ import habitprint as hp
 from habitprint.matching import Direction
 from habitprint.matching.match import find_from_both_sides
 from habitprint.matching.one_by_one import TIE
-from habitprint.runtime import parallel
 from habitprint.weighing import WEIGHTS, WeightName
 from instances import shuffled, tables
 
@@ -68,7 +67,7 @@ def test_both_directions_at_once_are_the_same_however_many_blocks_they_are_cut_i
 ) -> None:
     released, known = hp.datasets.town(200, 12)
     one = find_from_both_sides(released, known, WEIGHTS["l1"])
-    monkeypatch.setattr(parallel, "WORK", 300.0)
+    monkeypatch.setattr("habitprint.runtime.WORK", 300.0)
     for few, many in zip(one, find_from_both_sides(released, known, WEIGHTS["l1"]), strict=True):
         assert few.to_table().equals(many.to_table())
 

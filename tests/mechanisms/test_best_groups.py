@@ -201,7 +201,7 @@ def test_among_equal_rows_the_order_does_not_change_the_means() -> None:
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = hp.datasets.town(700, 50)[0].shares
     labels = grouped(shares, 5, "l1")
-    monkeypatch.setattr("habitprint.runtime.parallel.WORK", 300.0)  # many small blocks
+    monkeypatch.setattr("habitprint.runtime.WORK", 300.0)  # many small blocks
     assert grouped(shares, 5, "l1").tolist() == labels.tolist()
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     assert grouped(shares, 5, "l1").tolist() == labels.tolist()

@@ -91,7 +91,7 @@ def test_the_kernel_agrees_with_the_reference(case: Case, weight: Weight) -> Non
 def test_gains_do_not_depend_on_blocks_threads_or_order(monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = (random_histograms(90, 30, density=0.2, seed=seed) for seed in (1, 2))
     before = hp.weights(released, known)
-    monkeypatch.setattr("habitprint.runtime.parallel.WORK", 100)
+    monkeypatch.setattr("habitprint.runtime.WORK", 100)
     monkeypatch.setattr("os.cpu_count", lambda: 5)
     again = shuffled(released, 3)
     after = hp.weights(again, shuffled(known, 4))

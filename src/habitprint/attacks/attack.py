@@ -14,7 +14,7 @@ from habitprint.matching import Direction, Matching, MatchOptions, Method
 from habitprint.matching.match import find_from_both_sides, find_matching
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
-from habitprint.runtime.parallel import PLACES, run_parallel
+from habitprint.runtime import PLACES, run_parallel
 from habitprint.truth import common_users
 from habitprint.weighing import Weight, find_weight
 

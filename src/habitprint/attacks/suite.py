@@ -18,7 +18,7 @@ from habitprint.matching import Direction, Method
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.runtime.parallel import run_two
+from habitprint.runtime import run_two
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight
 from habitprint.weighing.learned import fit_on_other_half

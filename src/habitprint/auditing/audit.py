@@ -31,7 +31,7 @@ from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.forecasting import forecast as follow
 from habitprint.formatting import Shown, abbreviated, chart_of, printable_json
 from habitprint.histograms import Histograms
-from habitprint.io.inputs import read_text
+from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period
@@ -40,8 +40,7 @@ from habitprint.periods.split import Accounted
 from habitprint.places import Grid, PlaceMapping
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
-from habitprint.runtime import versions
-from habitprint.runtime.parallel import Once, run_two
+from habitprint.runtime import Once, run_two, versions
 from habitprint.training import Evidence, train_weight
 from habitprint.weighing import Weight
 

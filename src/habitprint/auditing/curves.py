@@ -20,7 +20,7 @@ from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
 from habitprint.matching import Method
 from habitprint.periods import DateRanges
-from habitprint.periods.dates import in_words
+from habitprint.periods.day_table import in_words
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.periods.split import IS_INSIDE, tally
 from habitprint.progress import Progress, nested, silent

@@ -26,7 +26,7 @@ from habitprint.mechanisms import GuaranteedRisk
 from habitprint.places import Grid
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
-from habitprint.runtime.parallel import PLACES
+from habitprint.runtime import PLACES
 from habitprint.training import calibration
 from habitprint.training.calibration import Reliability
 from habitprint.weighing import Sides, Weight, place_gains

@@ -26,7 +26,7 @@ from habitprint.mechanisms import Microaggregate, Release, chain, with_seed
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.runtime.parallel import Once, run_parallel
+from habitprint.runtime import Once, run_parallel
 
 STAGE = "protections"
 MOST_CONFIRMED = 12

@@ -20,7 +20,7 @@ from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.forecasting import PeopleNeeded
 from habitprint.formatting import Shown, abbreviated
-from habitprint.io.inputs import read_text
+from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
 from habitprint.mechanisms.recipe import from_text, to_text

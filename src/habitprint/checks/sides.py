@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices, SparseMatrix
-from habitprint.checks.columns import check_ids, check_tail, check_words, is_total
+from habitprint.checks.check import check_ids, check_tail, check_words, is_total
 from habitprint.checks.finding import Finding
 from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
 from habitprint.ids import positions

@@ -29,7 +29,7 @@ from habitprint.cli.reproduce import reproduce
 from habitprint.cli.screen import Screen
 from habitprint.compile import is_compiled, is_kept
 from habitprint.errors import InputError, WideTableWarning
-from habitprint.io.inputs import is_interrupt
+from habitprint.io.files import is_interrupt
 
 BAD_INPUT, OUR_FAULT = 2, 3  # exit codes; 1 is a gate that failed
 INTERRUPTED, TERMINATED = 130, 143  # exit codes of shells: 128 and the number of the signal

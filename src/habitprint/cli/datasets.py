@@ -10,7 +10,7 @@ import typer
 import habitprint as hp
 from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.screen import ProgressBar, tell, written
-from habitprint.datasets.twins import CallsTwin
+from habitprint.datasets.synthetic import CallsTwin
 from habitprint.errors import InputError
 from habitprint.flags import INPUT, OUTPUT, flag
 from habitprint.formatting import percent

@@ -34,8 +34,7 @@ from habitprint.io.dialects import Format
 from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, collect, find_label, read_table, require_columns, table_output
 from habitprint.periods import Period
-from habitprint.periods.dates import DAYS
-from habitprint.periods.day_table import CountedAs
+from habitprint.periods.day_table import DAYS, CountedAs
 from habitprint.periods.split import SIDES, Sides
 from habitprint.wording.blocks import Block, Command, Text, table, terms
 from habitprint.wording.findings import told

@@ -16,7 +16,7 @@ from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, Record, flag
 from habitprint.formatting import counted
 from habitprint.histograms import TableSpec, n_shared_places
-from habitprint.io.inputs import require_file
+from habitprint.io.files import require_file
 from habitprint.io.tables import read_table
 from habitprint.matching import Direction, Method
 from habitprint.mechanisms.exposure import looks_protected

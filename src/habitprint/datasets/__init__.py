@@ -1,6 +1,5 @@
 """Data sets: built-in examples, synthetic data, and loaders for the data that the paper used."""
 
-from habitprint.datasets.examples import AUDIT_OF_TOWN, illustration, town
 from habitprint.datasets.real import (
     complete_journey,
     complete_journey_categories,
@@ -11,8 +10,19 @@ from habitprint.datasets.real import (
     d4d_sub_prefectures,
     web_history,
 )
+from habitprint.datasets.synthetic import (
+    AUDIT_OF_TOWN,
+    CallsModel,
+    CallsTwin,
+    CountryModel,
+    WebModel,
+    WebTwin,
+    calls_twin,
+    illustration,
+    town,
+    web_twin,
+)
 from habitprint.datasets.tracks import BEIJING, geolife, geolife_shared_files, read_tracks
-from habitprint.datasets.twins import CallsModel, CallsTwin, CountryModel, WebModel, WebTwin, calls_twin, web_twin
 
 __all__ = [
     "AUDIT_OF_TOWN",

@@ -15,7 +15,7 @@ from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, events_from_frame, read_events
 from habitprint.events.read import find_files
 from habitprint.ids import to_ids
-from habitprint.io.inputs import reading
+from habitprint.io.files import reading
 from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.places import PlaceMapping
 

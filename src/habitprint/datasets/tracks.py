@@ -21,11 +21,10 @@ from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason, to_events
 from habitprint.events.spec import Reading
-from habitprint.io.files import OWNERS_FOLDER, real_path, write_whole
-from habitprint.io.inputs import read_text, reading, require_file
+from habitprint.io.files import OWNERS_FOLDER, read_text, reading, real_path, require_file, write_whole
 from habitprint.places import Box
 from habitprint.progress import Progress, silent
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import run_blocks
 
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"
 ENDINGS = (GPX, GEOJSON, PLT)

@@ -23,7 +23,7 @@ from habitprint.events.times import (
 )
 from habitprint.formatting import Shown, counted
 from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
-from habitprint.io.inputs import reading as reading_from
+from habitprint.io.files import reading as reading_from
 from habitprint.io.tables import SHOWN, collect, has_other_sign, keep_rows, require_columns, to_frame, with_point
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills

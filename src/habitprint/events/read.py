@@ -29,7 +29,7 @@ from habitprint.io.dialects import (
     refuse_wide,
     require_alike,
 )
-from habitprint.io.inputs import reading, require_content, require_file
+from habitprint.io.files import reading, require_content, require_file
 from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_rows, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it

@@ -5,23 +5,3 @@ from habitprint.experiments.jobs import Job, Part, Setting
 from habitprint.experiments.run import Report, Reproduction, Store, make_output, reproduce, run_jobs
 from habitprint.experiments.sources import Data, DataSource, Folders, find_sources
 from habitprint.experiments.spec import NAMES, PAPER, Experiment
-
-__all__ = [
-    "NAMES",
-    "PAPER",
-    "Data",
-    "DataSource",
-    "Experiment",
-    "Finding",
-    "Folders",
-    "Job",
-    "Part",
-    "Report",
-    "Reproduction",
-    "Setting",
-    "Store",
-    "find_sources",
-    "make_output",
-    "reproduce",
-    "run_jobs",
-]

@@ -19,7 +19,7 @@ from habitprint.errors import InputError, is_whole, require_option, require_whol
 from habitprint.evaluation import Evaluation
 from habitprint.events.spec import DayName
 from habitprint.formatting import printable
-from habitprint.periods.dates import DAYS
+from habitprint.periods.day_table import DAYS
 from habitprint.weighing import WeightName
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars

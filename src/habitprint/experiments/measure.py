@@ -28,12 +28,11 @@ from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.recoding import keep_places
 from habitprint.periods import OnDays, Split, split
-from habitprint.periods.dates import day_of_week_zero, local_days, weeks_of
-from habitprint.periods.day_table import DayTable
+from habitprint.periods.day_table import DayTable, day_of_week_zero, local_days, weeks_of
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.places import OUTSIDE, Grid
 from habitprint.progress import Progress, silent
-from habitprint.runtime.parallel import Once
+from habitprint.runtime import Once
 from habitprint.truth import SAME_ID, common_users
 from habitprint.weighing import WeightName, find_weight
 

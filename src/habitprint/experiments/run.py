@@ -21,12 +21,10 @@ from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.sources import DataKind, DataSource
 from habitprint.experiments.spec import INDEX, PAPER_N_USERS, QUICK_LINE, Experiment
 from habitprint.formatting import printable_json
-from habitprint.io.files import Output, check_folder, telling_of, text_output, write_all, write_text
-from habitprint.io.inputs import read_text
+from habitprint.io.files import Output, check_folder, read_text, telling_of, text_output, write_all, write_text
 from habitprint.io.tables import table_output
 from habitprint.progress import Progress, silent
-from habitprint.runtime import versions, versions_in_words
-from habitprint.runtime.parallel import run_parallel
+from habitprint.runtime import run_parallel, versions, versions_in_words
 
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from habitprint import datasets
+from habitprint.datasets.synthetic import twin_words
 from habitprint.datasets.tracks import files_fingerprint, user_cache
-from habitprint.datasets.twins import twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName

@@ -26,7 +26,7 @@ from habitprint.experiments.jobs import (
     to_record,
 )
 from habitprint.experiments.sources import Data, DataSource
-from habitprint.io.inputs import read_text, reading
+from habitprint.io.files import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
 from habitprint.places import Box

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.io.inputs import distinct_names, not_installed, reading, require_file
+from habitprint.io.files import distinct_names, not_installed, reading, require_file
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"

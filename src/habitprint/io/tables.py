@@ -29,8 +29,16 @@ from habitprint.io.dialects import (
     as_utf8,
     find_dialect,
 )
-from habitprint.io.files import Output, check_target, write_all
-from habitprint.io.inputs import distinct_names, not_installed, reading, require_content, require_file
+from habitprint.io.files import (
+    Output,
+    check_target,
+    distinct_names,
+    not_installed,
+    reading,
+    require_content,
+    require_file,
+    write_all,
+)
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 SHOWN = 50  # names of columns in a message

@@ -18,7 +18,7 @@ from habitprint.errors import InputError, require_number
 from habitprint.events import Events
 from habitprint.events.events import require_events
 from habitprint.io.tables import collect
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 
 EARTH_RADIUS = 6_371_008.8  # metres: the mean radius of the earth (IUGG)
 FIRST, FURTHER, ALONE = 0, 1, 2  # kinds of fixes: of a stay, and those of none

@@ -36,8 +36,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 from habitprint.weighing import Sides, Weight, pair_gains
 from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import Scratch, make_scratch, row_gains

@@ -19,8 +19,7 @@ from habitprint.formatting import Framed, Shown
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import kernel, run_blocks
 from habitprint.weighing import Sides, Weight, place_gains
 from habitprint.weighing.evidence import Problem
 from habitprint.weighing.kernel import make_scratch, row_gains

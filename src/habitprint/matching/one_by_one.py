@@ -18,8 +18,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Direction
 from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 from habitprint.truth import SAME_ID, Truth, common_users
 from habitprint.weighing import Sides, Weight, find_weight
 from habitprint.weighing.evidence import Evidence, Problem

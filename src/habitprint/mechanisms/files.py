@@ -17,8 +17,7 @@ from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
 from habitprint.formatting import Shown, abbreviated
 from habitprint.histograms import COLUMNS, Histograms, read_histograms
-from habitprint.io.files import check_target, drafting, telling_of, text_output
-from habitprint.io.inputs import read_text, reading, require_file
+from habitprint.io.files import check_target, drafting, read_text, reading, require_file, telling_of, text_output
 from habitprint.io.tables import check_writable, read_table, table_output, write_table
 from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy
 from habitprint.mechanisms.noise import AddNoise

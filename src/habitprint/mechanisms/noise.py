@@ -17,7 +17,7 @@ from habitprint.mechanisms.guarantees import Delta, DifferentialPrivacy, Epsilon
 from habitprint.mechanisms.recoding import limited_counts
 from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import run_blocks
 
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
 DRAWS_PER_BLOCK = 2_000  # some hundredths of a second

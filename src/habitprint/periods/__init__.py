@@ -14,23 +14,3 @@ from habitprint.periods.periods import (
     Span,
 )
 from habitprint.periods.split import Split, count_release, split
-
-__all__ = [
-    "AllOtherTime",
-    "BusiestWeeks",
-    "Calendar",
-    "ConsecutiveWeeks",
-    "DateRanges",
-    "DayRows",
-    "DayTable",
-    "HalvesOfActiveWeeks",
-    "HalvesOfRows",
-    "KnownInHalves",
-    "OnDays",
-    "Period",
-    "Span",
-    "Split",
-    "count_days",
-    "count_release",
-    "split",
-]

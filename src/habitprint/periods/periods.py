@@ -10,8 +10,17 @@ from habitprint.errors import InputError, require_option
 from habitprint.events import Events
 from habitprint.events.spec import DayName
 from habitprint.io.tables import collect
-from habitprint.periods.dates import DAYS, between, day_of_week_zero, in_words, to_date, weeks_of
-from habitprint.periods.day_table import Calendar, DayTable, count_days
+from habitprint.periods.day_table import (
+    DAYS,
+    Calendar,
+    DayTable,
+    between,
+    count_days,
+    day_of_week_zero,
+    in_words,
+    to_date,
+    weeks_of,
+)
 
 RELEASED, KNOWN = 0, 1  # the two parts
 DayRange = tuple[str | date, str | date]  # the first and the last day

@@ -8,7 +8,7 @@ from scipy import sparse
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import run_blocks
 from habitprint.weighing import kernel
 from habitprint.weighing.definitions import KINDS, Weight, WeightName, find_weight
 from habitprint.weighing.evidence import Problem, Sides

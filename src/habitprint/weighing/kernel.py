@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 from habitprint.weighing.definitions import (
     FOURTH_ROOT,
     LIKELIHOOD,

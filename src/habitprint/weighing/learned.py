@@ -21,9 +21,8 @@ from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError
 from habitprint.formatting import printable_json
 from habitprint.histograms import Histograms, align
-from habitprint.io.files import write_text
-from habitprint.io.inputs import read_text
-from habitprint.runtime.compiled import kernel
+from habitprint.io.files import read_text, write_text
+from habitprint.runtime import kernel
 from habitprint.truth import CommonUsers
 from habitprint.weighing.definitions import WEIGHTS, Term, Weight, find_weight
 from habitprint.weighing.evidence import Problem, Sides

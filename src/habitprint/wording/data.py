@@ -4,7 +4,7 @@ from datetime import date
 
 from habitprint.auditing.data import DataFacts, EventsFacts, Scope
 from habitprint.formatting import counted, moment, number, percent, sentence
-from habitprint.periods.dates import in_words as day_in_words
+from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, table, terms
 from habitprint.wording.findings import written
 

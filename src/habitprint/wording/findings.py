@@ -8,7 +8,7 @@ from habitprint.checks import CODES, Code, Finding
 from habitprint.checks.check import DAY_CODES
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.formatting import by_heading, counted, percent
-from habitprint.periods.dates import in_words as day_in_words
+from habitprint.periods.day_table import in_words as day_in_words
 
 # Of each code what was found, why it matters, and how to mend it where no option of the command line does. In braces:
 # {n} of {of} with their {share}, {kind}s, and values {such as these}.

@@ -14,7 +14,7 @@ from habitprint.events import EventSpec
 from habitprint.formatting import counted, headed, percent, printable_json, sentence
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
-from habitprint.periods.dates import in_words as day_in_words
+from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.wording import blocks, data, findings, people, protections, releases, risk, verdict
 from habitprint.wording.blocks import (
     Block,

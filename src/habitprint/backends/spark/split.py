@@ -24,8 +24,7 @@ from habitprint import periods
 from habitprint.auditing.data import RemoteSplit
 from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job
 from habitprint.checks import Finding
-from habitprint.checks.check import check_days, check_unused
-from habitprint.checks.columns import check_excel, check_names
+from habitprint.checks.check import check_days, check_excel, check_names, check_unused
 from habitprint.errors import InputError, first_few
 from habitprint.events import Events
 from habitprint.events.events import SURPLUS, to_events

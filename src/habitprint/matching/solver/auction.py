@@ -28,7 +28,7 @@ from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.scan import ANY, from_reserve, move_down
 from habitprint.matching.solver.state import WORK, Problem, State, make_scratch
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 
 SECOND: int = np.int64(1)  # type: ignore[assignment]  # not a plain 1, as FIRST
 WAITS: int = np.int64(-2)  # type: ignore[assignment]  # no row: who bid has no offers left that are listed

@@ -21,7 +21,7 @@ from habitprint.matching.solver.auction import hold_auction
 from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.settle import give_out, settle_columns, settle_rows
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 from habitprint.weighing.definitions import PRODUCT
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows

@@ -7,7 +7,7 @@ import numpy as np
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.matching.solver.queue import NONE
 from habitprint.matching.solver.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, TOTAL_GAIN, State
-from habitprint.runtime.compiled import inner
+from habitprint.runtime import inner
 
 TIGHT = 1e-12  # pairs with no more slack than this, relative to the largest potential, are tight
 

@@ -42,7 +42,7 @@ from habitprint.matching.solver.state import (
     State,
 )
 from habitprint.matching.solver.waiting import first_waiter, stop_waiting, wait
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 
 DONE, PAUSED, MORE_WAITERS, LONGER_LISTS = 0, 1, 2, 3  # why `advance` came back
 

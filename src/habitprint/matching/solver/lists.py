@@ -5,7 +5,7 @@ import numpy as np
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, State
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 from habitprint.weighing.kernel import row_gains
 
 FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many

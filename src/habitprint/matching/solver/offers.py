@@ -11,7 +11,7 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.matching.solver.state import OFFER, Records
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.index import Index, Rows
 from habitprint.weighing.kernel import make_scratch, row_gains

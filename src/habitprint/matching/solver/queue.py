@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.runtime.compiled import inner
+from habitprint.runtime import inner
 
 # Not a plain -1: numba would compile functions that take it once more.
 NONE: int = np.int64(-1)  # type: ignore[assignment]

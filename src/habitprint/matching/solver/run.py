@@ -15,7 +15,7 @@ from habitprint.matching.solver.flow import Pairs
 from habitprint.matching.solver.queue import NONE, Queue, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import run_blocks
 from habitprint.weighing.evidence import Evidence
 
 SHORT = 24  # pairs in the sorted list of a row

@@ -22,7 +22,7 @@ from habitprint.matching.solver.state import (
     Scratch,
     State,
 )
-from habitprint.runtime.compiled import inner
+from habitprint.runtime import inner
 
 ANY: int = np.int64(-2)  # type: ignore[assignment]  # no tree has this name
 GROWTH = 4  # how much longer each long list is than the one before

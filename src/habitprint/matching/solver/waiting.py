@@ -7,7 +7,7 @@ goes on when the column leaves its tree; which row is first then depends on gain
 from habitprint.arrays import Indices
 from habitprint.matching.solver.queue import NONE
 from habitprint.matching.solver.state import FREE_WAITER, N_WAITERS, Records, State
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 
 
 @inner

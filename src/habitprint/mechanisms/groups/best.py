@@ -36,8 +36,7 @@ from habitprint.mechanisms.groups.neighbours import (
 )
 from habitprint.mechanisms.groups.table import Common, Groups, Visitors, group_loss, labels_of, list_members, losses_of
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 
 MOST_ROUNDS = 3  # of exchanging and dissolving
 FEW = 500  # users up to whom a second start takes no time

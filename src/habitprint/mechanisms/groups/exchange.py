@@ -26,8 +26,7 @@ from habitprint.mechanisms.groups.table import (
     size_of,
 )
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 
 N_NEAR = 8  # groups that a group exchanges members with
 N_TURNS = 32  # the most pairs of a sweep that have a group in common

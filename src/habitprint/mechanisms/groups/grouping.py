@@ -26,8 +26,7 @@ from habitprint.mechanisms.groups.table import (
     tie_keys,
 )
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 
 WORK = 2e7  # entries read between two reports of progress: some hundredths of a second
 COST_GRID = 2.0**-35  # costs that differ by less than this part of the whole are equal: so much rounding may spoil

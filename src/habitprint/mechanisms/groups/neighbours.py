@@ -13,8 +13,7 @@ from scipy import sparse
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
 from habitprint.mechanisms.groups.table import L1, L2, Common, Loss, Visitors, arrange, by_place, sizes_of
 from habitprint.progress import Progress, silent
-from habitprint.runtime.compiled import inner, kernel
-from habitprint.runtime.parallel import run_blocks
+from habitprint.runtime import inner, kernel, run_blocks
 
 KEPT_BEYOND = 16  # neighbours listed beyond the k − 1 of a group: many are in another group when they are wanted
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.runtime.compiled import inner, kernel
+from habitprint.runtime import inner, kernel
 
 Loss = Literal["l1", "l2"]
 L1, L2 = 0, 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.datasets import CallsModel, CallsTwin, WebModel, WebTwin, calls_twin, web_twin
-from habitprint.datasets.twins import CountryModel, make_country
+from habitprint.datasets.synthetic import CountryModel, make_country
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
 
 SCHEMA = {"user": pl.Int64, "time": pl.Datetime("us", "UTC"), "place": pl.Int64}
