@@ -304,9 +304,9 @@ class Grid:
     columns from the west. The last row and the last column may extend beyond the box.
 
     Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of 6,371,008.8
-    m. In a box of 40 km at 40° north, measured on the WGS 84 ellipsoid, squares of 1,000 m are 998.5 m high and 1,005 m
-    (south) to 1,000 m (north) wide. Two properties are exact: a position has one square, and squares of a coarser grid
-    consist of whole squares.
+    m. So squares are not exact. We measured a box of 40 km at 40° north on the WGS 84 ellipsoid. Squares of 1,000 m are
+    998.5 m high. They are 1,005 m wide in the south and 1,000 m in the north. Two properties are exact: a position has
+    one square, and squares of a coarser grid consist of whole squares.
 
     Parameters
     ----------

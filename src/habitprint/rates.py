@@ -132,7 +132,7 @@ class Rate:
     def of_chances(
         cls, chances: Floats, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
     ) -> "Rate":
-        """Return the rate of n people from the probabilities of some of them; those of all others are 0.
+        """Return the rate of n people from the probabilities of some of them; all others have probability 0.
 
         Parameters
         ----------

@@ -97,7 +97,7 @@ class Explanation(Drawn):
     is_right
         Whether the claim is right; None if the attacker has no data about this person.
     chance
-        The probability that the attack is right, in expectation over people with equal shares.
+        The probability that the claim is right; with n people of equal shares it is divided by n.
     probability
         The calibrated probability of the claim; None with too few people.
     n_others_identical

@@ -178,7 +178,8 @@ class Reconstruction:
     few_places, more_places
         The same rate among people with one or two places, and among all others; None if there are none.
     pieced
-        The share of people whose row denominators piece together, even if the attacker does not know whose row it is.
+        The share of people whose row can be pieced together from denominators, even if the attacker does not know whose
+        row it is.
 
     Examples
     --------

@@ -223,8 +223,8 @@ class CountryModel:
     popularity_spread
         The spread of the logarithm of an antenna's popularity within its town.
     town_km, antenna_km
-        Antennas lie around the centre of their town with a standard deviation of `town_km`, and `antenna_km` more for
-        the square root of the number of antennas.
+        The standard deviation of antennas around the centre of their town: `town_km`, plus `antenna_km` times the
+        square root of the number of antennas.
     seed
         The seed of the map. It is not the seed of the customers: all synthetic twins of the calls share one country.
 

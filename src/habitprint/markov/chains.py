@@ -100,7 +100,7 @@ class Chains:
     users
         The N ids, ascending.
     starts
-        Shape (N + 1,).
+        The index of each user's first state, shape (N + 1,).
     centroids
         The middles of the states, on the sphere, as points in space in metres, shape (n_states, 3).
     n_points

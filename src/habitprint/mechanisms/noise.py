@@ -149,7 +149,7 @@ class AddNoise(Mechanism, frozen=True):
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
 
     def noise(self, counts: SparseMatrix) -> "Noise":
-        """Return the noise for such counts, and its privacy loss.
+        """Return OpenDP's noise for a table of counts, with its threshold and privacy loss.
 
         Examples
         --------

@@ -435,7 +435,7 @@ class OnDays:
     first, last
         The first and the last day that is kept, in one run of days (``"friday", "monday"`` is four days).
     of
-        The period that is narrowed down.
+        The period from which these days are taken.
 
     Examples
     --------
