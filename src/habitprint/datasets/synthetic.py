@@ -84,9 +84,9 @@ def illustration() -> tuple[Histograms, Histograms]:
 def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Histograms, Histograms]:
     """Return the habits of a synthetic town in two weeks: the first released, the second known.
 
-    Each person has a few usual places, popular ones more often than others. The first is home and has the most visits.
-    The two weeks are independent samples of the same habits, as the paper assumes. The town contains no real person and
-    is not calibrated to any data: use it to try things out.
+    Each person has a few usual places; popular places are drawn more often. The first one is home and has the most
+    visits. The two weeks are independent samples of the same habits, as the paper assumes. The town contains no real
+    person and is not calibrated to any data: use it to try things out.
 
     Parameters
     ----------

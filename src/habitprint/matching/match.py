@@ -584,7 +584,7 @@ def matching_path(
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> MatchingPath:
-    """Compute the total of the best matching of every size, (A2) for all r, in one run.
+    """Compute the total of the best matching of every size in one run: the paper's (A2) for every r.
 
     The solver lowers the price of a pair from the largest gain to zero. On its way it passes the optimum of every size.
     The price is then the gain that the last pair adds.

@@ -59,7 +59,7 @@ def to_tag(kind: str) -> str:
 
 
 class Tagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
-    """A record that files tell by the name of its class; each value fits the type of its field wherever it is made.
+    """A record that files mark with the name of its class; each value fits the type of its field.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _in_words(kind: Any) -> str:
 
 
 class Guarantee(Tagged, frozen=True):
-    """A guarantee about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
+    """A guarantee about released histograms, as a record that files can store (`AnyGuarantee`).
 
     Each kind states its scope. `protects_people`: it bounds re-identification by every attack. `hides_in_groups`: an
     attacker may identify a person's group, but not the person within it. `is_about_counts`: it says nothing about
