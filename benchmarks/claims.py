@@ -19,7 +19,7 @@ import polars as pl
 import habitprint as hp
 from habitprint.evaluation import pair_chances
 from habitprint.formatting import percent
-from habitprint.training.calibration import Reliability, confident_rates
+from habitprint.training import Reliability, confident_rates
 from habitprint.truth import common_users
 
 OVERLAP = 0.75

@@ -22,9 +22,16 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite
-from habitprint.attacks.attack import PROPOSED
-from habitprint.attacks.suite import by_each_method, one_by_one
+from habitprint.attacks import (
+    PROPOSED,
+    AttackResult,
+    Scenario,
+    by_each_method,
+    full_suite,
+    one_by_one,
+    run_attack,
+    run_suite,
+)
 from habitprint.auditing.candidates import list_candidates
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.people import look_closer

@@ -11,7 +11,7 @@ import numpy as np
 
 import habitprint as hp
 from habitprint.evaluation import pair_chances
-from habitprint.training.calibration import Reliability, cross_fit
+from habitprint.training import Reliability, cross_fit
 from habitprint.truth import common_users
 
 NOW = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import habitprint as hp
 from habitprint.evaluation import pair_chances
 from habitprint.formatting import percent
-from habitprint.training.calibration import Reliability, cross_fit
+from habitprint.training import Reliability, cross_fit
 from habitprint.truth import common_users
 
 MAY = ("2017-05-01", "2017-05-31")

@@ -136,11 +136,11 @@ from habitprint.places import read_place_mapping as read_place_mapping
 from habitprint.rates import Difference as Difference
 from habitprint.rates import Rate as Rate
 from habitprint.rates import wilson_interval as wilson_interval
-from habitprint.training.calibration import Calibration as Calibration
-from habitprint.training.calibration import LikelyPairs as LikelyPairs
-from habitprint.training.trained import TrainedWeight as TrainedWeight
-from habitprint.training.trained import Training as Training
-from habitprint.training.trained import train as train
+from habitprint.training import Calibration as Calibration
+from habitprint.training import LikelyPairs as LikelyPairs
+from habitprint.training import TrainedWeight as TrainedWeight
+from habitprint.training import Training as Training
+from habitprint.training import train as train
 from habitprint.weighing import WEIGHTS as WEIGHTS
 from habitprint.weighing import Term as Term
 from habitprint.weighing import Weight as Weight

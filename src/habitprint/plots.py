@@ -43,7 +43,7 @@ def plot_path(
         Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
     most_confident
         The precision of some numbers of the most confident claims, drawn beside it
-        (`habitprint.training.calibration.confident_rates`).
+        (`habitprint.training.confident_rates`).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import Goal
-from habitprint.auditing.search import Screening, find_protection
+from habitprint.auditing.search import Tried, find_protection, least_costs, next_few
 from habitprint.auditing.trials import Protections, Trial, make_trial
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
@@ -91,13 +91,16 @@ def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_lef
     goal = Goal(0.15)
     tried = [*map(micro_aggregation, (2, 3, 5, 10, 20, 50)), *map(top_places, (20, 10, 2))]
     part, whole = run_suite(TABLES.sample(60, seed=0)), run_suite(TABLES)
-    screening = Screening.of({each: run_trial(part, each, goal) for each in tried}, goal)
+    screened = {each: run_trial(part, each, goal) for each in tried}
     trials: dict[Candidate, Trial] = {}
-    while following := screening.next_few(trials, [each for each in trials if trials[each].passes], most=1):
+    while following := next_few(
+        Tried(goal, screened=screened, trials=trials), [each for each in trials if trials[each].passes], most=1
+    ):
         trials[following[0]] = run_trial(whole, following[0], goal)
     groups = {int(each.parameter or 0): trial.passes for each, trial in trials.items() if each.is_cheaper_among_more}
     assert len(groups) <= np.ceil(np.log2(7))
     on_all = {k: run_trial(whole, micro_aggregation(k), goal).passes for k in (2, 3, 5, 10, 20, 50)}
     assert min(k for k, passes in groups.items() if passes) == min(k for k, passes in on_all.items() if passes)
     enough = [cost for trial in trials.values() if trial.passes and (cost := trial.cost("patterns"))]
-    assert all(may_be_cheaper(screening.floors[each], enough) or trial.passes for each, trial in trials.items())
+    floors = least_costs(screened, "patterns")
+    assert all(may_be_cheaper(floors[each], enough) or trial.passes for each, trial in trials.items())

@@ -23,7 +23,7 @@ from habitprint.auditing.people import (
 )
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.report.charts import map_figure
-from habitprint.training.calibration import Reliability
+from habitprint.training import Reliability
 from habitprint.wording.people import about_certainty
 from habitprint.wording.releases import rows_reconstructed
 from habitprint.wording.verdict import about_each_person, details

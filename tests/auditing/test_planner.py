@@ -9,7 +9,7 @@ from habitprint.attacks import Outcome
 from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Evidence, Goal, judge
 from habitprint.auditing.reconstruction import TakenApart
-from habitprint.auditing.search import Deepen, Done, Screening, Step, Tried, Try, next_step
+from habitprint.auditing.search import Deepen, Done, Step, Tried, Try, next_step
 from habitprint.auditing.trials import NotTried, Trial
 from habitprint.losses import SCALES
 from habitprint.mechanisms import GuaranteedRisk, Losses
@@ -159,7 +159,7 @@ def test_of_groups_that_are_screened_few_are_tried_and_the_answer_is_the_same() 
     goal = Goal(0.06)
     everything, steps = run(Tried(goal, listed(*SIZES)))
     screened = {each: everything.trials[each] for each in listed(*SIZES)}
-    few, from_screening = run(Tried(goal, screening=Screening.of(screened, goal)))
+    few, from_screening = run(Tried(goal, screened=screened))
     assert answer(from_screening) == answer(steps)
     assert len(few.trials) < len(everything.trials)
 

@@ -6,6 +6,7 @@ import pytest
 
 import habitprint as hp
 from audits import run_trial
+from habitprint import attacks as attack_module
 from habitprint.attacks import (
     ALL_WEIGHTS,
     Attack,
@@ -16,7 +17,6 @@ from habitprint.attacks import (
     run_screening,
     run_suite,
 )
-from habitprint.attacks import attack as attack_module
 from habitprint.auditing import search
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge

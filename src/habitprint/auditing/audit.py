@@ -41,7 +41,7 @@ from habitprint.places import Grid, PlaceMapping
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.runtime import Once, run_two, versions
-from habitprint.training import Evidence, train_weight
+from habitprint.training import EvidenceShare, train_weight
 from habitprint.weighing import Weight
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class AttackerTraining:
     on: TrainedOn
     missing: Literal["times", "people"] | None
     n_people: int = 0
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidenceShare, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

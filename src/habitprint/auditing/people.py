@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from habitprint import training
 from habitprint.arguments import is_path
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
@@ -27,8 +28,7 @@ from habitprint.places import Grid
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime import PLACES
-from habitprint.training import calibration
-from habitprint.training.calibration import Reliability
+from habitprint.training import Reliability
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
@@ -229,8 +229,8 @@ class _Ranked:
         tables, matching = joint.scenario.applied, joint.matching
         both, probabilities = (tables.released, tables.known), None
         margins = pair_margins(matching, *both, progress=progress)
-        if tables.common.n >= calibration.FEWEST_PEOPLE:
-            probabilities = calibration.cross_fit(matching, *both, tables.common, margins=margins, seed=matching.seed)
+        if tables.common.n >= training.FEWEST_PEOPLE:
+            probabilities = training.cross_fit(matching, *both, tables.common, margins=margins, seed=matching.seed)
         return cls(joint, margins, _chances(joint, matching), probabilities)
 
     @property
@@ -248,7 +248,7 @@ class _Ranked:
             n_people=len(said),
             above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in PROBABILITIES),
             highest=float(said.max()),
-            most_confident=self.precisions([self._n_confident(1 / calibration.N_BINS)], said)[0],
+            most_confident=self.precisions([self._n_confident(1 / training.N_BINS)], said)[0],
             reliability=Reliability.of(said, self.chances, _by_chance(self.joint)),
         )
 
@@ -259,7 +259,7 @@ class _Ranked:
     def precisions(self, numbers: Sequence[int], by: Floats | None = None) -> list[Rate]:
         """Return the precision of the first claims, for some numbers of them, from the largest margin or value on."""
         ranks = self.margins if by is None else by
-        rates = calibration.confident_rates(ranks, self.chances, numbers, _by_chance(self.joint))
+        rates = training.confident_rates(ranks, self.chances, numbers, _by_chance(self.joint))
         return [_capped(rate, self.joint) for rate in rates]
 
     def confident_claims(self, level: float) -> ConfidentClaims:

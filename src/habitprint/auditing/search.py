@@ -83,97 +83,113 @@ Step = Try | Deepen | Done
 
 
 @dataclass(frozen=True)
-class Screening:
-    """What was learned of protections on some of the users.
-
-    Among all users both risk and loss are others, mostly lower. So this says only in which order to try, and what a
-    protection costs at least; or, of totals and rankings, about.
+class Tried:
+    """All that the next step follows from.
 
     Parameters
     ----------
-    keep
-        What the release is for.
-    families
-        The protections that differ in parameter only, from weak to strong; those that were enough at a low cost first.
-    floors
-        The least that each of them can cost among all users.
-    unguaranteed
-        Groups for which no guarantee can be expected: with some of the users it was far above the target, and it
-        follows from their sizes.
+    goal
+        What must be reached.
+    listed
+        What is tried on all users at first; the table as it is among them.
+    screened
+        Trials with some of the users; empty where all that is listed is tried on all of them.
+    trials, refused
+        What came of the protections that were tried on all users, and of those that could not be.
+    looked_at
+        Those of which somebody tried to find out how sure claims are.
     """
 
-    keep: UtilityMetric
-    families: tuple[tuple[Candidate, ...], ...]
-    floors: Mapping[Candidate, Cost]
-    unguaranteed: frozenset[Candidate]
+    goal: Goal
+    listed: tuple[Candidate, ...] = (UNPROTECTED,)
+    screened: Mapping[Candidate, Trial] = field(default_factory=dict)
+    trials: Mapping[Candidate, Trial] = field(default_factory=dict)
+    refused: Mapping[Candidate, NotTried] = field(default_factory=dict)
+    looked_at: frozenset[Candidate] = frozenset()
 
-    @classmethod
-    def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
-        """Return the screening from trials with some of the users."""
-        keep = goal.keep
-        costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
-        families = []
-        for family in dict.fromkeys(each.family for each in costs):
-            members = [each for each in costs if each.family == family]
-            # Who is stronger loses more of the patterns, whatever the purpose.
-            members.sort(key=lambda each: (costs[each][-1], each.label))
-            enough = [costs[each] for each in members if judge(goal, screened[each].evidence()) is not FAIL]
-            cost = min(enough, default=Cost(math.inf, math.inf, math.inf))
-            # The release as it is comes first: what every protection is compared with.
-            families.append(((members[0] != UNPROTECTED, cost, members[0].name), tuple(members)))
-        families.sort(key=lambda family: family[0])
-        unguaranteed = frozenset(
-            each
-            for each, trial in screened.items()
-            if each.is_cheaper_among_more and trial.guaranteed.average > FAR_ABOVE * goal.target
-        )
-        # Groups cost less among more users: of these, what they are added to is all that is sure.
-        sure = {each: each.base if each.is_cheaper_among_more else each for each in screened}
-        floors = {each: NOTHING_LOST if of is None else costs.get(of, NOTHING_LOST) for each, of in sure.items()}
-        return cls(keep, tuple(members for _, members in families), floors, unguaranteed)
+    def looks_enough(self, candidate: Candidate, by: Decide) -> bool:
+        """Return whether a protection may be enough by what is guaranteed, or by the selection half of the people."""
+        trial = self.trials[candidate]
+        high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
+        evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
+        return candidate != UNPROTECTED and judge(self.goal, evidence, by) is not FAIL
 
-    def next_few(
-        self,
-        trials: Mapping[Candidate, Trial],
-        passing: Collection[Candidate],
-        refused: Collection[Candidate] = (),
-        *,
-        by: Decide = "measured",
-        most: int = TRIED_AT_ONCE,
-    ) -> list[Candidate]:
-        """Return what to try next on all users, after these trials with all of them; nothing if none can be cheaper.
 
-        Those of the first few families, one of each, so that they can be tried at the same time. How many does not
-        depend on the machine: it decides what is tried.
+def _costs(
+    trials: Mapping[Candidate, Trial], keep: UtilityMetric, among: Collection[Candidate] | None = None
+) -> dict[Candidate, Cost]:
+    """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
+    asked = [each for each in trials if among is None or each in among]
+    safest = sorted(asked, key=lambda each: trials[each].risk.high)
+    return {each: cost for each in safest if (cost := trials[each].cost(keep)) is not None}
 
-        Parameters
-        ----------
-        trials
-            What was tried on all users.
-        passing
-            Which of them are enough.
-        refused
-            Protections that cannot be tried on all users.
-        by
-            Which are looked for: those that are guaranteed to be enough, or also those that are measured to be.
-        most
-            How many at most. The more at once, the more of them are tried for nothing.
-        """
-        enough = [cost for each in passing if (cost := trials[each].cost(self.keep)) is not None]
-        too_dear = {each for each, floor in self.floors.items() if not may_be_cheaper(floor, enough)}
-        skipped = too_dear | set(refused)
-        failing = self.unguaranteed if by == "guaranteed" else frozenset[Candidate]()
-        found: list[Candidate] = []
-        for members in self.families:
-            if members[0].between is None:  # not a scale: one says nothing about the others
-                following = next((each for each in members if each not in trials and each not in skipped), None)
-            else:
-                following = _halve(members, trials, passing, skipped, failing)
-            if following is not None:
-                found.append(following)
-            if len(found) == most:
-                break
-        return found
+
+def next_few(
+    tried: Tried, passing: Collection[Candidate], by: Decide = "measured", most: int = TRIED_AT_ONCE
+) -> list[Candidate]:
+    """Return what to try next on all users, by what was screened on some; nothing if none can be cheaper.
+
+    Among all users both risk and loss are others, mostly lower. So a screening says only in which order to try, and
+    what a protection costs at least; or, of totals and rankings, about.
+
+    Those of the first few families, one of each, so that they can be tried at the same time. How many does not
+    depend on the machine: it decides what is tried.
+
+    Parameters
+    ----------
+    passing
+        Which of those that were tried on all users are enough.
+    by
+        Which are looked for: those that are guaranteed to be enough, or also those that are measured to be.
+    most
+        How many at most. The more at once, the more of them are tried for nothing.
+    """
+    goal, screened = tried.goal, tried.screened
+    enough = list(_costs(tried.trials, goal.keep, passing).values())
+    floors = least_costs(screened, goal.keep)
+    skipped = {each for each, floor in floors.items() if not may_be_cheaper(floor, enough)} | tried.refused.keys()
+    # Groups for which no guarantee can be expected: with some of the users it was far above the target.
+    failing = {
+        each
+        for each, trial in screened.items()
+        if by == "guaranteed" and each.is_cheaper_among_more and trial.guaranteed.average > FAR_ABOVE * goal.target
+    }
+    found: list[Candidate] = []
+    for members in _families(screened, goal):
+        if members[0].between is None:  # not a scale: one says nothing about the others
+            following = next((each for each in members if each not in tried.trials and each not in skipped), None)
+        else:
+            following = _halve(members, tried.trials, passing, skipped, failing)
+        found += [] if following is None else [following]
+    return found[:most]
+
+
+def least_costs(screened: Mapping[Candidate, Trial], keep: UtilityMetric) -> dict[Candidate, Cost]:
+    """Return the least that each protection can cost among all users.
+
+    Groups cost less among more users: of these, the cost of what they are added to is all that is sure.
+    """
+    costs = _costs(screened, keep)
+    sure = {each: each.base if each.is_cheaper_among_more else each for each in screened}
+    return {each: NOTHING_LOST if of is None else costs.get(of, NOTHING_LOST) for each, of in sure.items()}
+
+
+def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Candidate]]:
+    """Return protections that differ in parameter only, from weak to strong; those that are enough at a low cost first.
+
+    The release as it is comes before all: what every protection is compared with.
+    """
+    costs, families = _costs(screened, goal.keep), dict[object, list[Candidate]]()
+    # Who is stronger loses more of the patterns, whatever the purpose.
+    for each in sorted(costs, key=lambda each: (costs[each].patterns, each.label)):
+        families.setdefault(each.family, []).append(each)
+
+    def rank(members: Sequence[Candidate]) -> tuple[bool, Cost, str]:
+        enough = [costs[each] for each in members if judge(goal, screened[each].evidence()) is not FAIL]
+        cost = min(enough, default=Cost(math.inf, math.inf, math.inf))
+        return members[0] != UNPROTECTED, cost, members[0].name
+
+    return sorted(families.values(), key=rank)
 
 
 def _halve(
@@ -199,46 +215,6 @@ def _halve(
         else:
             first = middle + 1
     return None
-
-
-@dataclass(frozen=True)
-class Tried:
-    """All that the next step follows from.
-
-    Parameters
-    ----------
-    goal
-        What must be reached.
-    listed
-        What is tried on all users at first; the table as it is among them.
-    screening
-        What was learned on some of the users; None where all that is listed is tried on all of them.
-    trials, refused
-        What came of the protections that were tried on all users, and of those that could not be.
-    looked_at
-        Those of which somebody tried to find out how sure claims are.
-    """
-
-    goal: Goal
-    listed: tuple[Candidate, ...] = (UNPROTECTED,)
-    screening: Screening | None = None
-    trials: Mapping[Candidate, Trial] = field(default_factory=dict)
-    refused: Mapping[Candidate, NotTried] = field(default_factory=dict)
-    looked_at: frozenset[Candidate] = frozenset()
-
-    def looks_enough(self, candidate: Candidate, by: Decide) -> bool:
-        """Return whether a protection may be enough by what is guaranteed, or by the selection half of the people."""
-        trial = self.trials[candidate]
-        high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
-        evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
-        return candidate != UNPROTECTED and judge(self.goal, evidence, by) is not FAIL
-
-    def costs(self, candidates: Collection[Candidate], keep: UtilityMetric) -> dict[Candidate, Cost]:
-        """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
-        safest = sorted(
-            (each for each in self.trials if each in candidates), key=lambda each: self.trials[each].risk.high
-        )
-        return {each: cost for each in safest if (cost := self.trials[each].cost(keep)) is not None}
 
 
 def next_step(tried: Tried) -> Step:
@@ -283,9 +259,9 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
     passing = [each for each in tried.trials if tried.looks_enough(each, by)]
     n_rejected = len(tried.looked_at - {UNPROTECTED, *passing})
     for _ in range(MOST_CONFIRMED - n_rejected):
-        if tried.screening and (few := tried.screening.next_few(tried.trials, passing, tried.refused, by=by)):
+        if few := next_few(tried, passing, by):
             yield Try(tuple(few))
-        costs = tried.costs(passing, tried.goal.keep)
+        costs = _costs(tried.trials, tried.goal.keep, passing)
         if between := _between(tried, passing, list(costs.values()), by):
             yield Try(between)
         refuted = None
@@ -307,7 +283,7 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
 def _best(tried: Tried, by: Decide, keep: UtilityMetric) -> Generator[Step, None, Candidate | None]:
     """Return the cheapest for a purpose, by the full suite, among all that were tried."""
     met = [each for each in tried.trials if judge(tried.goal, tried.trials[each].evidence(), by) is not FAIL]
-    costs = tried.costs(set(met) - {UNPROTECTED}, keep)
+    costs = _costs(tried.trials, keep, set(met) - {UNPROTECTED})
     for each in _deciding(costs):
         yield from _attack_further(tried, each, is_answer=each == _cheapest(costs))
     return _cheapest(costs)
@@ -457,7 +433,7 @@ def find_protection(
     not_tried: list[NotTried] = []
     if part is not whole:
         screened, not_tried = runner.screen(candidates)
-        tried = Tried(goal, screening=Screening.of(screened, goal))
+        tried = Tried(goal, screened=screened)
     while not isinstance(step := next_step(tried), Done):
         tried = runner.take(step, tried)
     chosen = step.measured if goal.decide == "measured" and step.guaranteed != UNPROTECTED else step.guaranteed

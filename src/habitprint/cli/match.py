@@ -41,7 +41,7 @@ from habitprint.io.files import check_target, write_all
 from habitprint.io.tables import read_table, table_output, write_table
 from habitprint.matching.match import NO_SHARED_PLACE, SolverOptions
 from habitprint.progress import Progress
-from habitprint.training.calibration import confident_rates
+from habitprint.training import confident_rates
 from habitprint.truth import common_users
 from habitprint.wording.blocks import Block, Cell, Command, Heading, Table, Terms, Text, table, terms
 from habitprint.wording.risk import about_evidence, about_guesses, about_proof, chosen_in_training

@@ -10,8 +10,7 @@ from typing import Any, TypeVar, TypeVarTuple, cast
 import numpy as np
 import polars as pl
 
-from habitprint.attacks import Attack, Scenario, run_attack
-from habitprint.attacks.attack import PROPOSED
+from habitprint.attacks import PROPOSED, Attack, Scenario, run_attack
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate, user_chances
 from habitprint.events import Events

@@ -32,8 +32,7 @@ from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
-from habitprint.training import Training
-from habitprint.training.calibration import LikelyPairs
+from habitprint.training import LikelyPairs, Training
 from habitprint.wording import compare, people, protections, releases, risk
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
 from habitprint.wording.data import about_scope

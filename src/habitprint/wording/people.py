@@ -26,7 +26,7 @@ def about_certainty(found: Confidence, condition: str = "") -> str:
     --------
     >>> import numpy as np
     >>> from habitprint.auditing.people import Above
-    >>> from habitprint.training.calibration import Reliability
+    >>> from habitprint.training import Reliability
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
     >>> about_certainty(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))

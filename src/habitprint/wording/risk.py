@@ -6,8 +6,7 @@ from datetime import date
 
 from scipy.special import ndtri
 
-from habitprint.attacks import Outcome
-from habitprint.attacks.attack import EPSILON
+from habitprint.attacks import EPSILON, Outcome
 from habitprint.auditing.audit import AttackerTraining, Audit
 from habitprint.auditing.curves import (
     FEWEST_USERS,
@@ -23,7 +22,7 @@ from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
 from habitprint.formatting import at_most, counted, headed, percent, rounded_up, whole
 from habitprint.matching.matching import EXACT, gap_and_share
 from habitprint.rates import LEVEL, Rate
-from habitprint.training import FEWEST_PEOPLE, Evidence, Training
+from habitprint.training import FEWEST_PEOPLE, EvidenceShare, Training
 from habitprint.weighing.definitions import KindName
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
 
@@ -283,17 +282,17 @@ def if_more_is_known(audit: Audit) -> str:
     return f"An attacker who knows all other time in the file re-identifies {of_people(audit.other_time.rate)}."
 
 
-def about_evidence(evidence: Sequence[Evidence]) -> str:
+def about_evidence(evidence: Sequence[EvidenceShare]) -> str:
     """Say which evidence counts in a trained weight.
 
     Examples
     --------
-    >>> about_evidence([Evidence("logarithm", 0.25), Evidence("fourth-root", 0.75, is_rarer=True)])
+    >>> about_evidence([EvidenceShare("logarithm", 0.25), EvidenceShare("fourth-root", 0.75, is_rarer=True)])
     'Visiting the same rare places is the strongest evidence (75%). Spending similar shares of time at the same places \
 adds 25%.'
     """
 
-    def named(each: Evidence) -> str:
+    def named(each: EvidenceShare) -> str:
         return EVIDENCE[each.kind].format(" rare" if each.is_rarer else "")
 
     first, *rest = sorted(evidence, key=lambda each: -each.share)

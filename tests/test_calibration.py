@@ -11,7 +11,7 @@ from habitprint.arrays import Floats
 from habitprint.evaluation import pair_chances
 from habitprint.matching.margins import PairScores, pair_scores
 from habitprint.rates import IntervalMethod
-from habitprint.training.calibration import Calibration, Reliability, confident_rates, cross_fit, surprise_of
+from habitprint.training import Calibration, Reliability, confident_rates, cross_fit, surprise_of
 from habitprint.truth import CommonUsers, common_users
 from instances import random_histograms, shuffled
 

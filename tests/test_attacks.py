@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.attacks import Attack, Scenario, run_attack
-from habitprint.attacks.scenario import LEVELS, WEIGHT_OF_TOTALS
+from habitprint.attacks import LEVELS, WEIGHT_OF_TOTALS, Attack, Scenario, run_attack
 from habitprint.histograms import align
 from habitprint.weighing import WEIGHTS, WeightName
 
