@@ -11,7 +11,10 @@ import habitprint as hp
 from habitprint.attacks import SuiteResult, run_suite
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.goal import Goal
+from habitprint.auditing.options import DEFAULTS
+from habitprint.auditing.preparation import Prepared, Subject, prepare
 from habitprint.auditing.trials import Trial, make_trial
+from habitprint.periods import Period
 
 Canonical = Literal["town", "small town", "calls", "release"]
 
@@ -33,6 +36,11 @@ def canonical(name: Canonical) -> hp.Audit:
     if name == "town":
         return audit_of_town(150, 25, seed=4, target=0.1)
     return audit_of_town(30, 8, target=0.2)
+
+
+def prepare_events(events: hp.Events, period: Period | None = None, options: hp.AuditOptions = DEFAULTS) -> Prepared:
+    """Check events and split them into two periods."""
+    return prepare(Subject(events, period), options)
 
 
 def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal) -> Trial:

@@ -20,9 +20,9 @@ from habitprint.auditing.audit import audit as audit
 from habitprint.auditing.audit import read_audit as read_audit
 from habitprint.auditing.compare import Comparison as Comparison
 from habitprint.auditing.compare import compare as compare
-from habitprint.auditing.data import Preparation as Preparation
 from habitprint.auditing.explanation import Explanation as Explanation
 from habitprint.auditing.options import AuditOptions as AuditOptions
+from habitprint.auditing.preparation import Preparation as Preparation
 from habitprint.auditing.reconstruction import Attribution as Attribution
 from habitprint.auditing.reconstruction import Reconstruction as Reconstruction
 from habitprint.auditing.reconstruction import Risks as Risks

@@ -33,16 +33,34 @@ COUNTS = ("expected_correct", "n_common", "size", "n_guesses", "n_ignored")
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedPairs:
     """The expected number of correct pairs of an attack.
 
-    `correct` counts the pairs with the right person. `clustered` counts those whose released user has the same shares
-    as the right one. `n_identical` is the number of all possible pairs that would count as clustered.
+    `correct` counts the pairs with the right person, and `squares` is the sum of the squared chances of common users.
+    `clustered` counts the pairs whose released user has the same shares as the right one. `n_identical` is the number
+    of all possible pairs that would count as clustered.
     """
 
     correct: float
+    squares: float
     clustered: float
     n_identical: int
+
+    def evaluation(
+        self, method: IntervalMethod, n_possible: int, size: int, n_guesses: int, n_common: int, n_ignored: int
+    ) -> "Evaluation":
+        """Return the evaluation of `size` of all possible pairs."""
+
+        def rate_of(n: int) -> Rate | None:
+            by_chance = size * n_common / n_possible
+            return Rate.of_sums(self.correct, self.squares, n, by_chance / n, method) if n else None
+
+        clustered = None
+        if n_common:
+            by_chance = size * self.n_identical / n_possible / n_common
+            clustered = Rate.of(self.clustered, n_common, by_chance, method=method)
+        counts = n_common, size, n_guesses, n_ignored
+        return Evaluation(self.correct, *counts, rate_of(n_common), rate_of(size), clustered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +81,7 @@ class Classes:
     --------
     >>> one = np.zeros(1, np.int64)
     >>> Classes.of((np.array([2]), np.array([1])), (one, one), (one, one), n_guesses=0).expected()
-    Expected(correct=0.5, clustered=1.0, n_identical=2)
+    ExpectedPairs(correct=0.5, squares=0.25, clustered=1.0, n_identical=2)
     """
 
     row_sizes: Indices
@@ -124,16 +142,13 @@ class Classes:
         sizes = self.row_sizes[self.rows] * self.column_sizes[self.columns]
         return (self.n_given + self.n_guessed) / sizes
 
-    def expected(self) -> Expected:
-        """Return the expected numbers of the attack."""
+    def expected(self) -> ExpectedPairs:
+        """Return the expected numbers of a joint attack: the correct pairs are Σ f·c / (|A|·|B|)."""
         row_sizes, column_sizes = self.row_sizes[self.rows], self.column_sizes[self.columns]
         clustered = self.n_common * (self.n_given + self.n_guessed) / column_sizes
+        squares = math.fsum(np.repeat(self.chance**2, self.n_common))
         n_identical = int((self.n_common * row_sizes).sum())
-        return Expected(math.fsum(clustered / row_sizes), math.fsum(clustered), n_identical)
-
-    def sum_of_squares(self) -> float:
-        """Return the sum of the squared chances of all common users."""
-        return math.fsum(np.repeat(self.chance**2, self.n_common))
+        return ExpectedPairs(math.fsum(clustered / row_sizes), squares, math.fsum(clustered), n_identical)
 
     def find(self, rows: Indices, columns: Indices) -> Indices:
         """Return the positions of pairs of classes; len(keys) where no common user is."""
@@ -232,43 +247,20 @@ def people_interval(method: Method, direction: Direction) -> IntervalMethod:
     return IntervalMethod.SEEKERS if direction == "known-to-released" else IntervalMethod.ONE_BY_ONE
 
 
-def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
-    """Expect the correct pairs of a joint matching: the sum of `pair_chances`.
-
-    Over classes A and B of equal shares with f(A, B) pairs given out between them and c(A, B) common users, that is
-    Σ f·c / (|A|·|B|), and chance for guesses.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> from habitprint.truth import common_users
-    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
-    Expected(correct=1.0, clustered=2.0, n_identical=4)
-    """
-    return Classes.of_matching(matching, released, known, common).expected()
-
-
-def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
+def _expect_one_by_one(
+    matching: Matching, released: Histograms, known: Histograms, common: CommonUsers
+) -> ExpectedPairs:
     """Expect the correct pairs of a one-by-one attack.
 
     For each common user, that is one over the number of equally near users if the right one is among them, and nothing
     otherwise.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> from habitprint.truth import common_users
-    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a.users, b.users))
-    Expected(correct=1.0, clustered=2.0, n_identical=4)
     """
     correct = _one_by_one_right(matching, released, known, common)
     # Users with the same shares have the same nearest users.
     of_row = released.share_classes
     counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
     alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
-    return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
+    return ExpectedPairs(math.fsum(correct), math.fsum(correct**2), math.fsum(correct * alike), int(alike.sum()))
 
 
 def _one_by_one_right(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
@@ -427,52 +419,9 @@ def evaluate(
     common = common_users(truth, released.users, known.users)
     if common.n == 0:
         warnings.warn(NO_COMMON_USER, NoCommonUserWarning, stacklevel=2)
-    is_joint = matching.method != "one-by-one"
-    expected = (expect_joint if is_joint else expect_one_by_one)(matching, released, known, common)
-    method = IntervalMethod.JOINT if is_joint else IntervalMethod.SEEKERS
-    squares = math.fsum(user_chances(matching, released, known, common) ** 2)
-    return evaluation_of(
-        expected,
-        squares,
-        method,
-        n_possible=released.n_users * known.n_users,
-        size=matching.size,
-        n_guesses=matching.n_guesses,
-        n_common=common.n,
-        n_ignored=common.n_ignored,
-    )
-
-
-def evaluation_of(
-    expected: Expected,
-    squares: float,
-    method: IntervalMethod,
-    *,
-    n_possible: int,
-    size: int,
-    n_guesses: int,
-    n_common: int,
-    n_ignored: int,
-) -> Evaluation:
-    """Return the evaluation from expected numbers, for `size` of all possible pairs.
-
-    `squares` is the sum of the squared chances of common users.
-    """
-
-    def rate_of(n: int) -> Rate | None:
-        by_chance = size * n_common / n_possible
-        return Rate.of_sums(expected.correct, squares, n, by_chance / n, method) if n else None
-
-    clustered_by_chance = size * expected.n_identical / n_possible
-    return Evaluation(
-        expected_correct=expected.correct,
-        n_common=n_common,
-        size=size,
-        n_guesses=n_guesses,
-        n_ignored=n_ignored,
-        accuracy_rate=rate_of(n_common),
-        precision_rate=rate_of(size),
-        cluster_rate=Rate.of(expected.clustered, n_common, clustered_by_chance / n_common, method=method)
-        if n_common
-        else None,
-    )
+    if matching.method == "one-by-one":
+        expected, method = _expect_one_by_one(matching, released, known, common), IntervalMethod.SEEKERS
+    else:
+        expected, method = Classes.of_matching(matching, released, known, common).expected(), IntervalMethod.JOINT
+    n_possible = released.n_users * known.n_users
+    return expected.evaluation(method, n_possible, matching.size, matching.n_guesses, common.n, common.n_ignored)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from audits import prepare_events
 from habitprint.attacks import (
     HALVES_SEED,
     Attack,
@@ -24,7 +25,6 @@ from habitprint.attacks import (
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import duration_curve, resolution_curve, users_curve
-from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, look_closer
 from habitprint.evaluation import pair_chances
 from habitprint.truth import CommonUsers

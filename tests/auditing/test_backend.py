@@ -10,8 +10,8 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.data import Preparation, Whole, prepare_tables
 from habitprint.auditing.goal import Goal
+from habitprint.auditing.preparation import Preparation, Whole, prepare_tables
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import reach_verdict
 from habitprint.checks import Finding

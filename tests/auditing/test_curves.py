@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from audits import prepare_events
 from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite, strongest_of
 from habitprint.auditing.curves import (
     FEWEST_USERS,
@@ -21,7 +22,7 @@ from habitprint.auditing.curves import (
     measure_times,
     trend_of,
 )
-from habitprint.auditing.data import Prepared, prepare_events
+from habitprint.auditing.preparation import Prepared
 from habitprint.periods import Period
 from habitprint.rates import Rate
 from habitprint.wording.risk import MEANINGS, about_curve, about_linkage, if_more_is_known

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from audits import prepare_events
 from command_line import run
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import prepare_events, prepare_tables
+from habitprint.auditing.preparation import prepare_tables
 from habitprint.checks import CODES, Code, Finding, check_sides, check_tables
 from habitprint.checks.check import check_days, check_ids, check_names, check_sizes, check_tail
 from habitprint.events import ReadAs

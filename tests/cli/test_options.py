@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import habitprint as hp
 from habitprint.auditing.audit import AuditKeywords
-from habitprint.auditing.data import Subject
+from habitprint.auditing.preparation import Subject
 from habitprint.cli.app import app
 from habitprint.cli.options import expanded, given
 from habitprint.cli.tables import AttackOptions, TableOptions

@@ -12,7 +12,7 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town
 from command_line import run
-from habitprint.auditing.data import Scope
+from habitprint.auditing.preparation import Scope
 from habitprint.periods import Span
 from habitprint.wording.releases import about_losses
 

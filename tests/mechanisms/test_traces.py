@@ -6,7 +6,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import prepare_tables
+from habitprint.auditing.preparation import prepare_tables
 from habitprint.mechanisms.exposure import looks_protected
 
 RELEASED, KNOWN = hp.datasets.town(60, 20, seed=1)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from polars.io.plugins import register_io_source
 
 import habitprint as hp
+from audits import prepare_events
 from habitprint.attacks import run_attack
 from habitprint.auditing.curves import duration_curve, measure_times
-from habitprint.auditing.data import prepare_events
 from habitprint.periods import DayTable, Period, count_days
 from habitprint.periods.periods import KnownInHalves
 

@@ -13,8 +13,8 @@ import pytest
 import habitprint as hp
 from audits import NAMES, Canonical, audit_of_town, read_canonical
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.data import EventsFacts, Unused
 from habitprint.auditing.goal import Goal
+from habitprint.auditing.preparation import EventsFacts, Unused
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Reason, reach_verdict
 from habitprint.losses import SCALES

@@ -16,11 +16,20 @@ from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, r
 from habitprint.auditing import curves as risk_curves
 from habitprint.auditing.candidates import Candidate, coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
-from habitprint.auditing.data import Backend, DataFacts, Preparation, Prepared, Source, Subject, attack_all, prepare
 from habitprint.auditing.explanation import Explanation, Internal
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import Confidence, People, PlaceMap, assess_people, draw_map
+from habitprint.auditing.preparation import (
+    Backend,
+    DataFacts,
+    Preparation,
+    Prepared,
+    Source,
+    Subject,
+    attack_all,
+    prepare,
+)
 from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import FILE, Advice, Alternative, Verdict, find_alternatives, reach_verdict
@@ -331,21 +340,14 @@ class Audit(Shown):
         >>> hp.Audit.from_json(facts).to_json() == facts
         True
         """
-        schema = facts.get("schema")
-        if schema != SCHEMA:
-            raise InputError(
-                f"report.json has the schema {schema!r}, but this version reads {SCHEMA!r}",
-                why="names or meanings of its fields differ",
-                fix="audit again with this version",
-            )
+        why, fix = "a report of another version, or a damaged one, cannot be read", "audit again with this version"
+        if (schema := facts.get("schema")) != SCHEMA:
+            what = f"report.json has the schema {schema!r}, but this version reads {SCHEMA!r}"
+            raise InputError(what, why=why, fix=fix)
         try:
             return msgspec.convert({name: facts[name] for name in IN_JSON if name in facts}, cls)
         except msgspec.ValidationError as error:
-            raise InputError(
-                f"report.json is not valid: {error}",
-                why="a changed or damaged report cannot be read",
-                fix="use the unchanged report.json of an audit, or audit again",
-            ) from error
+            raise InputError(f"report.json is not valid: {error}", why=why, fix=fix) from error
 
 
 def read_audit(path: str | os.PathLike[str]) -> Audit:
@@ -363,15 +365,14 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
     """
     path = Path(path)
     file = path / FACTS if path.is_dir() else path
-    fix = f"pass the folder that habitprint audit wrote, or its {FACTS}"
-    text = read_text(file, why="the results of an audit are read from this file", fix=fix)
+    why, fix = "the report of an audit is a JSON file", f"pass the folder that habitprint audit wrote, or its {FACTS}"
+    text = read_text(file, why=why, fix=fix)
     try:
         return Audit.from_json(msgspec.json.decode(text, type=dict[str, object]))
     except (msgspec.MsgspecError, RecursionError) as error:
-        why = "the report of an audit is a JSON file"
         raise InputError(f"{file} is not the report of an audit: {error}", why=why, fix=fix) from error
     except InputError as error:
-        raise InputError(f"{file}: {error.what}", why=error.why, fix=error.fix) from error
+        raise error.of(str(file)) from error
 
 
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
@@ -573,8 +574,19 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     forecast = follow(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if is_followed else None
     advice = None
     if protections.chosen:
-        recipe, events = tried[protections.chosen].recipe, subject.preparation.events
-        advice = Advice.of(protections.trials[protections.chosen], recipe, goal, prepared.facts.scope, events)
+        trial = protections.trials[protections.chosen]
+        advice = Advice(
+            label=trial.label,
+            recipe=tried[protections.chosen].recipe,  # a trial tells its recipe without mappings
+            target=goal.target,
+            decide="guaranteed" if trial.guaranteed.is_within(goal.target) else "measured",
+            guaranteed=trial.guaranteed,
+            measured=trial.risk,
+            keep=goal.keep,
+            losses=trial.losses,
+            scope=prepared.facts.scope,
+            events=subject.preparation.events,
+        )
     return Audit(
         options=options,
         run=run,

@@ -11,8 +11,8 @@ import polars as pl
 
 from habitprint.attacks import Outcome
 from habitprint.auditing.audit import Audit, Run
-from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import Decide
+from habitprint.auditing.preparation import Scope
 from habitprint.auditing.trials import Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec

@@ -13,7 +13,7 @@ from scipy import sparse
 from habitprint import periods
 from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_suite, run_attack, run_suite, strongest_of
 from habitprint.auditing.candidates import Candidate, Kind
-from habitprint.auditing.data import CountedEvents, Prepared
+from habitprint.auditing.preparation import CountedEvents, Prepared
 from habitprint.errors import InputError
 from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import Histograms
@@ -322,8 +322,8 @@ def duration_curve(
     --------
     >>> import habitprint as hp
     >>> from habitprint.attacks import run_attack
-    >>> from habitprint.auditing.data import prepare_events
-    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> from habitprint.auditing.preparation import Subject, prepare
+    >>> prepared = prepare(Subject(hp.events_from_frame(hp.datasets.calls_twin(50).events)))
     >>> [point.label for point in duration_curve(prepared, run_attack(prepared.tables)).points]
     ['1 day', '2 days', '3 days', '5 days', '7 days']
     """
@@ -500,8 +500,8 @@ def measure_times(
     --------
     >>> import habitprint as hp
     >>> from habitprint.attacks import run_attack
-    >>> from habitprint.auditing.data import prepare_events
-    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> from habitprint.auditing.preparation import Subject, prepare
+    >>> prepared = prepare(Subject(hp.events_from_frame(hp.datasets.calls_twin(50).events)))
     >>> whole = run_attack(prepared.tables)
     >>> times = measure_times(prepared, whole, whole, most_users=5000)
     >>> [point.label for point in times.pairs.points[1:3]]

@@ -12,9 +12,9 @@ import numpy as np
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
-from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import PASS, ROWS, Criterion, Decide, Goal, judge
 from habitprint.auditing.people import CONFIDENT_SHARE, FEWEST_CONFIDENT
+from habitprint.auditing.preparation import Scope
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
@@ -307,7 +307,7 @@ def claims_among(confident_target: float) -> int:
     return n_claims if n_claims <= FEWEST_CONFIDENT else math.ceil(n_claims / CONFIDENT_SHARE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Advice(Shown):
     """The recommended protection for the table, and the evidence that it meets the target.
 
@@ -338,8 +338,8 @@ class Advice(Shown):
     ('guaranteed', 6, 'patterns')
     """
 
-    note: str
-    schema: str
+    note: str = INTERNAL
+    schema: str = SCHEMA
     label: str
     recipe: Recipe
     target: float
@@ -352,25 +352,6 @@ class Advice(Shown):
     events: EventSpec | None = None
 
     __repr__ = abbreviated
-
-    @classmethod
-    def of(cls, trial: Trial, recipe: Recipe, goal: Goal, scope: Scope, events: EventSpec | None = None) -> "Advice":
-        """Return the advice from a trial, with the mappings that the trial leaves out."""
-        decide: Decide = "guaranteed" if trial.guaranteed.is_within(goal.target) else "measured"
-        return cls(
-            INTERNAL,
-            SCHEMA,
-            trial.label,
-            recipe,
-            goal.target,
-            decide,
-            trial.guaranteed,
-            trial.risk,
-            goal.keep,
-            trial.losses,
-            scope,
-            events,
-        )
 
     @property
     def mechanism(self) -> Mechanism:
@@ -398,16 +379,10 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     """
     path = Path(path)
     file = path / FILE if path.is_dir() else path
-    text = read_text(
-        file,
-        why="an audit writes its advice there, if a protection is needed and one is enough",
-        fix="give the folder of the audit; read its report to see whether it advises anything",
-    )
+    why = "an audit writes its advice there, if a protection is needed and one is enough"
+    text = read_text(file, why=why, fix="give the folder of the audit; its report says whether it advises anything")
     try:
         return from_text(text, Advice, SCHEMA)
     except ValueError as error:
-        raise InputError(
-            f"{file} is not the advice of an audit: {error}",
-            why="an advice is applied exactly as an audit wrote it",
-            fix="audit again with this version",
-        ) from error
+        what, why = f"{file} is not the advice of an audit: {error}", "an advice is applied exactly as it was written"
+        raise InputError(what, why=why, fix="audit again with this version") from error

@@ -13,7 +13,7 @@ from habitprint.arguments import refuse_release, sidecar
 from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, audit_subject
 from habitprint.auditing.compare import Compared
-from habitprint.auditing.data import MOST_SAMPLED, Subject
+from habitprint.auditing.preparation import MOST_SAMPLED, Subject
 from habitprint.checks.check import check_names
 from habitprint.cli import events as of_events
 from habitprint.cli.options import (

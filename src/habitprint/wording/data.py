@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from habitprint.auditing.data import DataFacts, EventsFacts, Scope
+from habitprint.auditing.preparation import DataFacts, EventsFacts, Scope
 from habitprint.formatting import counted, moment, number, percent, sentence
 from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, table, terms
@@ -24,7 +24,7 @@ def about_scope(scope: Scope) -> str:
     >>> week, next_week = Span("the first week"), Span("the second week")
     >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:72]
     '397 of 7,115 people in the file are in both tables: released and known. '
-    >>> from habitprint.auditing.data import Whole
+    >>> from habitprint.auditing.preparation import Whole
     >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:66]
     'A random sample of 500 of 9,000 people was audited. In both tables'
     """
@@ -51,7 +51,7 @@ def of_sample(scope: Scope) -> str:
 
     Examples
     --------
-    >>> from habitprint.auditing.data import Whole
+    >>> from habitprint.auditing.preparation import Whole
     >>> from habitprint.periods import Span
     >>> of_sample(Scope(9, 9, 9, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
     ' in the sample'
@@ -64,7 +64,7 @@ def attacker_of_sample(scope: Scope) -> str:
 
     Examples
     --------
-    >>> from habitprint.auditing.data import Whole
+    >>> from habitprint.auditing.preparation import Whole
     >>> from habitprint.periods import Span
     >>> attacker_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
     ' In all but one attack both tables hold the sample only: 9 people released, 8 known.'

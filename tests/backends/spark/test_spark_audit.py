@@ -9,10 +9,11 @@ from pyspark.sql import SparkSession
 from test_spark_matching import on_spark
 
 import habitprint as hp
+from audits import prepare_events
 from command_line import run
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import Whole, attack_all, prepare_events
 from habitprint.auditing.options import AuditOptions
+from habitprint.auditing.preparation import Whole, attack_all
 from habitprint.checks.check import DAY_CODES
 from habitprint.progress import silent
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from habitprint.arguments import refuse_release
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import MOST_SAMPLED, Whole
+from habitprint.auditing.preparation import MOST_SAMPLED, Whole
 from habitprint.backends.spark.match import SparkMatching, match_on_spark, require_counts, to_histograms, without_rows
 from habitprint.backends.spark.search import Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark

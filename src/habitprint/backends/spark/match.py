@@ -19,7 +19,7 @@ from habitprint.arrays import Floats, Indices
 from habitprint.backends.spark import search
 from habitprint.backends.spark.session import Batches, collect, kept, to_spark
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import NO_COMMON_USER, Classes, Evaluation, evaluation_of
+from habitprint.evaluation import NO_COMMON_USER, Classes, Evaluation
 from habitprint.histograms import COLUMNS, LARGEST_TOTAL, Histograms
 from habitprint.ids import ascending
 from habitprint.io.tables import require_columns
@@ -403,16 +403,9 @@ class SparkMatching:
         rows, columns = (common[name].to_numpy() for name in common.columns)
         sizes = self.users[0].n_members, self.users[1].n_members
         classes = Classes.of(sizes, (rows, columns), self.given, self.n_guesses)
-        return evaluation_of(
-            classes.expected(),
-            classes.sum_of_squares(),
-            IntervalMethod.JOINT,
-            n_possible=self.n_released * self.n_known,
-            size=self.size,
-            n_guesses=self.n_guesses,
-            n_common=common.height,
-            n_ignored=0 if is_same_id else told.height - common.height,
-        )
+        n_ignored = 0 if is_same_id else told.height - common.height
+        counts = self.n_released * self.n_known, self.size, self.n_guesses, common.height, n_ignored
+        return classes.expected().evaluation(IntervalMethod.JOINT, *counts)
 
 
 def _in_order(potentials: DataFrame) -> Floats:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DecimalType
 
 from habitprint import periods
-from habitprint.auditing.data import RemoteSplit
+from habitprint.auditing.preparation import RemoteSplit
 from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job
 from habitprint.checks import Finding
 from habitprint.checks.check import check_days, check_excel, check_names, check_unused

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from audits import prepare_events
 from habitprint.attacks import Scenario
-from habitprint.auditing.data import DataFacts, EventsFacts, prepare_events, prepare_tables
+from habitprint.auditing.preparation import DataFacts, EventsFacts, prepare_tables
 from habitprint.checks import Code, Finding
 from habitprint.events.spec import Shared
 from habitprint.wording.data import about_scope, how_chosen
@@ -157,7 +158,7 @@ def test_bad_rows_stop_an_audit_before_anything_else_is_done(monkeypatch: pytest
     def never(*_: object, **__: object) -> None:
         pytest.fail("work has begun")
 
-    monkeypatch.setattr("habitprint.auditing.data.check_events", never)
+    monkeypatch.setattr("habitprint.auditing.preparation.check_events", never)
     table = {"user": [1, None], "time": ["2012-04-09"] * 2, "place": [7, 7]}
     with pytest.raises(hp.InputError, match="1 where the user is missing"):
         prepare_events(hp.events_from_frame(table))

@@ -1,4 +1,4 @@
-"""The data of an audit: its source, its preparation, and the released and known tables made from it."""
+"""The preparation of an audit: its subject, the checks of the data, and the released and known tables made from it."""
 
 import math
 import os
@@ -265,7 +265,7 @@ class Prepared:
         --------
         >>> import habitprint as hp
         >>> events = hp.events_from_frame(hp.datasets.calls_twin(50).events)
-        >>> [half.n_users for half in prepare_events(events).halves_of_known()]
+        >>> [half.n_users for half in prepare(Subject(events)).halves_of_known()]
         [46, 44]
         """
         source = self.source
@@ -383,15 +383,10 @@ def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progre
     40
     """
     source: Any = subject.source
-    told = subject.preparation
     if subject.backend is not None:
         return _prepare_remote(subject, subject.backend, options, progress)
     if isinstance(source, Events):
-        events = source if subject.grid is None or "place" in source.columns else subject.grid.place(source)
-        active, count = subject.active, subject.count
-        return prepare_events(
-            events, subject.period, options, active=active, count=count, spec=told.events, progress=progress
-        )
+        return _prepare_events(subject, source, options, progress)
     first, known = source
     release = first if isinstance(first, Release) else Release(first)
     if release.steps_not_copied:  # an attacker may know more than this audit: then what it measures is too low
@@ -410,7 +405,7 @@ def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progre
             fix="add the table before any protection: original=… (command line: --original FILE)",
         )
     both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
-    return prepare_tables(both, options, told, source if isinstance(source, Split) else None)
+    return prepare_tables(both, options, subject.preparation, source if isinstance(source, Split) else None)
 
 
 def _prepare_remote(subject: Subject, backend: Backend, options: AuditOptions, progress: Progress) -> Prepared:
@@ -491,75 +486,48 @@ def prepare_tables(
     40
     """
     released, known, steps = both.released, both.known, both.steps
-    is_remote = isinstance(parts, RemoteSplit)
     before = [*told.found, *(parts.findings if isinstance(parts, RemoteSplit) else ())]
     in_tables = check_tables(released, known, same_ids=_is_same_id(both.truth), is_protected=bool(steps))
     refuse([*before, *in_tables], options.accept, "the two tables")
     tables = _known_to_attacker(replace(both, released=released.in_order(), known=known.in_order()), options)
     # Of a protected table, with what an attacker copies: only then places have the same names.
-    copied = Scenario(released, known, both.truth, steps).fully_transformed.transformed_known
-    traces = () if steps else looks_protected(tables.released)
-    sides = check_sides(released, copied)
+    sides = check_sides(released, Scenario(released, known, both.truth, steps).fully_transformed.transformed_known)
     refuse(sides, options.accept, "the two tables")
+    traces = () if steps else looks_protected(tables.released)
     seen = [*in_tables, *traces, *sides, *_check_totals(tables)]
     found = [*before, *(replace(each, in_sample=whole is not None) for each in seen)]
-    spans = (NOT_TOLD, NOT_TOLD) if parts is None else (parts.released_span, parts.known_span)
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
-    how: PeriodsChosen = "not told" if parts is None else "counted remotely" if is_remote else "given"
-    scope = Scope(n_in_file, *_n_people(tables), *spans, share_of_rows=None, whole=whole)
-    periods = None if parts is None else parts.periods
-    facts = _facts(tables, scope, found, events=None, periods=periods, periods_how=how, losses=told.losses)
-    return Prepared(tables, facts, None)
+    scope = _scope(tables, n_in_file, parts, share_of_rows=None, whole=whole)
+    how: PeriodsChosen = "counted remotely" if isinstance(parts, RemoteSplit) else "given"
+    return Prepared(tables, _facts(tables, scope, found, parts, how, events=None, losses=told.losses), None)
 
 
-def prepare_events(
-    events: Events,
-    period: Period | None = None,
-    options: AuditOptions = DEFAULTS,
-    *,
-    active: int = 1,
-    count: CountedAs = "visits",
-    spec: EventSpec | None = None,
-    progress: Progress = silent,
-) -> Prepared:
+def _prepare_events(subject: Subject, events: Events, options: AuditOptions, progress: Progress) -> Prepared:
     """Check a table of events and split it into two periods: the given ones, or those that suit the data.
 
     Everybody counts who is in either period. Every row is looked at before anything else is done. A finding that makes
     the answer wrong is refused unless its code is in `options.accept`; wrong days, only where a period holds them.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> events = hp.events_from_frame(hp.datasets.calls_twin(50).events)
-    >>> scope = prepare_events(events).facts.scope
-    >>> scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked
-    (50, 48, 47, 45)
     """
+    active, count, spec = subject.active, subject.count, subject.preparation.events
+    if subject.grid is not None and "place" not in events.columns:
+        events = subject.grid.place(events)
     require_places(events)
     events = events.read_once()
     events.refuse_unusable()
     days = DayTable.of(events).counted()
     found = check_events(days, progress=progress)
-    calendar = found.calendar
     others = [each for each in found.findings if each.code not in DAY_CODES]
     refuse(others, options.accept, events.source)
-    settled, how, command = _settle(period, calendar)
-    refuse_to_split(events, settled, active, count)
+    period, how, command = _settle(subject.period, found.calendar)
+    refuse_to_split(events, period, active, count)
     if count == "seconds":
         days = DayTable.of(events, count).counted()
-    parts = split(days, settled, users="all", active=active, progress=progress)
-    of_days = check_days(calendar, (parts.released_span, parts.known_span))
+    parts = split(days, period, users="all", active=active, progress=progress)
+    of_days = check_days(found.calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
-    tables = _known_to_attacker(Scenario(parts.released, parts.known, SAME_ID), options)
-    told = [
-        *_as_prepared(others, spec, count),
-        *of_days,
-        *check_sides(parts.released, parts.known),
-        *_check_totals(tables),
-    ]
-    spans, share = (parts.released_span, parts.known_span), parts.n_used / parts.n_rows
-    scope = Scope(found.n_users, *_n_people(tables), *spans, share_of_rows=share)
-    events_facts = EventsFacts(
+    tables, sides = Scenario(parts.released, parts.known, SAME_ID), check_sides(parts.released, parts.known)
+    tables = _known_to_attacker(tables, options)
+    of_rows = EventsFacts(
         n_rows=parts.n_rows,
         n_used=parts.n_used,
         n_outside=parts.n_outside,
@@ -574,8 +542,10 @@ def prepare_events(
         moments_looked_at=found.shared.sampled,
         periods_command=command,
     )
-    facts = _facts(tables, scope, told, events=events_facts, periods=parts.periods, periods_how=how)
-    return Prepared(tables, facts, CountedEvents(days, calendar, settled, active))
+    told = [*_as_prepared(others, spec, count), *of_days, *sides, *_check_totals(tables)]
+    scope = _scope(tables, found.n_users, parts, share_of_rows=parts.n_used / parts.n_rows)
+    facts = _facts(tables, scope, told, parts, how, events=of_rows)
+    return Prepared(tables, facts, CountedEvents(days, found.calendar, period, active))
 
 
 def _known_to_attacker(tables: Scenario, options: AuditOptions) -> Scenario:
@@ -596,13 +566,19 @@ def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsC
     return period, "given", None
 
 
-def _n_people(tables: Scenario) -> tuple[int, int, int]:
-    return tables.released.n_users, tables.known.n_users, tables.common.n
+def _scope(tables: Scenario, n_in_file: int, parts: Accounted | None, **told: Any) -> Scope:
+    people = tables.released.n_users, tables.known.n_users, tables.common.n
+    spans = (NOT_TOLD, NOT_TOLD) if parts is None else (parts.released_span, parts.known_span)
+    return Scope(n_in_file, *people, *spans, **told)
 
 
-def _facts(tables: Scenario, scope: Scope, found: Sequence[Finding], **told: Any) -> DataFacts:
+def _facts(
+    tables: Scenario, scope: Scope, found: Sequence[Finding], parts: Accounted | None, how: PeriodsChosen, **told: Any
+) -> DataFacts:
     return DataFacts(
         scope=scope,
+        periods=None if parts is None else parts.periods,
+        periods_how="not told" if parts is None else how,
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
