@@ -173,8 +173,8 @@ def test_each_pair_is_attacked_as_if_it_had_been_counted_by_hand(steady: Times) 
 
 
 def test_habits_that_change_fade_with_the_distance_and_others_do_not(steady: Times, drifting: Times) -> None:
-    assert drifting.distance.trend == "falls"
-    assert steady.distance.trend == "no clear change"
+    assert trend_of(drifting.distance.points) == "falls"
+    assert trend_of(steady.distance.points) == "no clear change"
     assert "does not clearly change" in about_curve(steady.distance)
 
 

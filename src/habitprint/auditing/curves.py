@@ -46,32 +46,11 @@ DayRange = tuple[date, date]
 Anything = TypeVar("Anything")
 Dimension = Literal["users", "duration", "counts", "resolution", "pairs", "distance"]
 Trend = Literal["rises", "falls", "no clear change"]
-Axis = Literal[
-    "people",
-    "share of the counts",
-    "places",
-    "side of the squares in metres",
-    "days in each period",
-    "pair of periods",
-    "days between the two periods",
-]
-# How a curve was measured; the last five say why it was not. Coarser places say by their kind how they were made.
-Measure = (
-    Kind
-    | Literal[
-        "random groups",
-        "thinned counts",
-        "first days",
-        "first days of each",
-        "pairs of periods",
-        "distances",
-        "too few people",
-        "no whole counts",
-        "too few places",
-        "no times",
-        "too short",
-    ]
-)
+TimeAxis = Literal["days in each period", "pair of periods", "days between the two periods"]
+Axis = TimeAxis | Literal["people", "share of the counts", "places", "side of the squares in metres"]
+How = Literal["random groups", "thinned counts", "first days", "first days of each", "pairs of periods", "distances"]
+WhyNot = Literal["too few people", "no whole counts", "too few places", "no times", "too short"]
+Measure = Kind | How | WhyNot  # coarser places say by their kind how they were made
 PAIRS: tuple[Dimension, Axis] = ("pairs", "pair of periods")
 DISTANCE: tuple[Dimension, Axis] = ("distance", "days between the two periods")
 
@@ -109,8 +88,8 @@ class Curve(Drawn):
     --------
     >>> few, more = Rate.of(9, 100, by_chance=0.01), Rate.of(55, 100, by_chance=0.01)
     >>> points = Point(2, "2 days", few, 100), Point(7, "7 days", more, 100)
-    >>> Curve("duration", "days in each period", "first days", points).trend
-    'rises'
+    >>> Curve("duration", "days in each period", "first days", points).to_frame()["share"].to_list()
+    [0.09, 0.55]
     """
 
     dimension: Dimension
@@ -124,14 +103,7 @@ class Curve(Drawn):
     __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the points as a frame, one row each.
-
-        Examples
-        --------
-        >>> point = Point(2, "2 days", Rate.of(9, 100, by_chance=0.01), 100)
-        >>> Curve("duration", "days in each period", "first days", (point,)).to_frame()["share"].to_list()
-        [0.09]
-        """
+        """Return the points as a frame, one row each."""
         kinds = {"dimension": pl.String, "x": pl.Float64, "label": pl.String, "is_as_released": pl.Boolean}
         rows = [(self.dimension, float(point.x), point.label, point.is_as_released) for point in self.points]
         rates = rates_frame({}, [point.rate for point in self.points])
@@ -152,11 +124,6 @@ class Curve(Drawn):
         point = Point(float(rate.n), f"{rate.n:,} people", rate, rate.n)
         return replace(self, points=(*self.points, point))
 
-    @property
-    def trend(self) -> Trend | None:
-        """Return which way the curve goes from its first point to its last; None for fewer than two points."""
-        return trend_of(self.points)
-
 
 def trend_of(points: Sequence[Point]) -> Trend | None:
     """Tell whether the last of some points is clearly above the first, or below: their intervals do not touch.
@@ -169,9 +136,7 @@ def trend_of(points: Sequence[Point]) -> Trend | None:
     >>> trend_of([low, high]), trend_of([high, low]), trend_of([low, wide]), trend_of([low])
     ('rises', 'falls', 'no clear change', None)
     """
-    if len(points) < 2:  # noqa: PLR2004
-        return None
-    return change_of(points[0].rate, points[-1].rate)
+    return change_of(points[0].rate, points[-1].rate) if len(points) > 1 else None
 
 
 def change_of(first: Rate, last: Rate) -> Trend:
@@ -439,15 +404,15 @@ class Linkage:
 
     Examples
     --------
-    >>> Linkage(None, None, None, None, "no times").consecutive is None
+    >>> Linkage(missing="no times").consecutive is None
     True
     """
 
-    n_periods: int | None
-    consecutive: Rate | None
-    first_to_last: Rate | None
-    n_days: int | None
-    missing: Literal["no times", "too short", "several runs of days", "fewer than three periods"] | None
+    n_periods: int | None = None
+    consecutive: Rate | None = None
+    first_to_last: Rate | None = None
+    n_days: int | None = None
+    missing: Literal["no times", "too short", "several runs of days", "fewer than three periods"] | None = None
 
 
 @dataclass(frozen=True)
@@ -511,37 +476,46 @@ def measure_times(
     """
     source, file = prepared.source, _file_range(prepared)
     if source is None or file is None:
-        why: Literal["no times", "too short"] = "no times" if source is None else "too short"
-        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), None, Linkage(None, None, None, None, why))
+        why: WhyNot = "no times" if source is None else "too short"
+        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), None, Linkage(missing=why))
+    seed, n_sampled = part.matching.seed, None if part is whole else most_users
+    rates: dict[tuple[DateRanges, float | None], Rate] = {}
+
+    def attack_each(pairs: Iterable[DateRanges], overlap: float | None) -> None:
+        """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
+        new = [ranges for ranges in dict.fromkeys(pairs) if (ranges, overlap) not in rates]
+        for done, ranges in enumerate(new):
+            inner = nested(progress, STAGE, done, len(new), ranges.words)
+            try:
+                tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
+            except InputError:  # nobody has events enough in one of the two
+                continue
+            if tables.n_people >= FEWEST_USERS:
+                rates[ranges, overlap] = attack_again(part, tables, inner).rate
+
     release, n_days = prepared.facts.scope.released.one_range, _period_days(prepared, file)
     by_label, by_gap = _pairs(source, file, n_days), _distances(source, file, n_days)
-    chosen = [*by_label.values(), *by_gap.values()]
-    repeated = [] if release is None else _repeated(file, _n_days(release))
-    linked = _linked(repeated, n_days)
-    if overlap is None:
-        rates = again = _attack_each(source, part, [*chosen, *linked], most_users, None, progress)
-    else:  # who has two releases has everybody in them
-        rates = _attack_each(source, part, chosen, most_users, overlap, progress)
-        again = _attack_each(source, part, linked, most_users, None, progress)
-    n_sampled = None if part is whole else most_users
-    audited = Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole)
-    pairs = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
-    gaps = [(gap, rates[ranges]) for gap, ranges in by_gap.items() if ranges in rates]
-    points = [audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(pairs, 1))]
+    attack_each([*by_label.values(), *by_gap.values()], overlap)
+    pairs = [(label, rates[ranges, overlap]) for label, ranges in by_label.items() if (ranges, overlap) in rates]
+    gaps = [(gap, rates[ranges, overlap]) for gap, ranges in by_gap.items() if (ranges, overlap) in rates]
+    points = [
+        Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole),
+        *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(pairs, 1)),
+    ]
     apart = [Point(float(gap), f"{counted(gap, 'day')} apart", rate, rate.n) for gap, rate in gaps]
     distance = Curve(*DISTANCE, "too short", ())
     if apart:
         released = periods.Span.between(*next(iter(by_gap.values())).ranges[0])
         distance = Curve(*DISTANCE, "distances", tuple(apart), n_sampled, released=released)
-    linkage = Linkage(None, None, None, None, "several runs of days")
+    linkage = Linkage(missing="several runs of days")
     if release is not None:
-        linkage = _linkage(repeated, _n_days(release), [again.get(each) for each in linked])
-    return Times(
-        Curve(*PAIRS, "pairs of periods" if pairs else "too short", tuple(points), n_sampled),
-        distance,
-        _know_all_other_time(prepared, file, whole, weights, overlap, progress),
-        linkage,
-    )
+        repeated = _repeated(file, _n_days(release))
+        linked = _linked(repeated, n_days)
+        attack_each(linked, None)  # who has two releases has everybody in them
+        linkage = _linkage(repeated, _n_days(release), [rates.get((each, None)) for each in linked])
+    other_time = _know_all_other_time(prepared, file, whole, weights, overlap, progress)
+    how: Measure = "pairs of periods" if pairs else "too short"
+    return Times(Curve(*PAIRS, how, tuple(points), n_sampled), distance, other_time, linkage)
 
 
 def _n_days(days: DayRange) -> int:
@@ -582,28 +556,6 @@ def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, 
     gaps = [gap for gap in GAPS if gap <= room and (n_days < WEEK or gap % WEEK == 0)]
     released = _days_to(middle - DAY, n_days)
     return {gap: DateRanges(released, _days_from(middle + gap * DAY, n_days)) for gap in _spread(gaps, MOST_DISTANCES)}
-
-
-def _attack_each(
-    source: CountedEvents,
-    part: AttackResult,
-    pairs: Iterable[DateRanges],
-    most_users: int,
-    overlap: float | None,
-    progress: Progress,
-) -> dict[DateRanges, Rate]:
-    """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
-    once, seed = list(dict.fromkeys(pairs)), part.matching.seed
-    rates = {}
-    for done, ranges in enumerate(once):
-        inner = nested(progress, STAGE, done, len(once), ranges.words)
-        try:
-            tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
-        except InputError:  # nobody has events enough in one of the two
-            continue
-        if tables.n_people >= FEWEST_USERS:
-            rates[ranges] = attack_again(part, tables, inner).rate
-    return rates
 
 
 def _know_all_other_time(
