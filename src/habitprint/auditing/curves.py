@@ -476,7 +476,7 @@ def measure_times(
     """
     source, file = prepared.source, _file_range(prepared)
     if source is None or file is None:
-        why: WhyNot = "no times" if source is None else "too short"
+        why: Literal["no times", "too short"] = "no times" if source is None else "too short"
         return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), None, Linkage(missing=why))
     seed, n_sampled = part.matching.seed, None if part is whole else most_users
     rates: dict[tuple[DateRanges, float | None], Rate] = {}
