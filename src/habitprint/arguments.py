@@ -97,7 +97,7 @@ def is_path(source: object) -> bool:
 
 
 def sidecar(path: str | os.PathLike[str]) -> Path:
-    """Return the name of the file beside a release that tells about it.
+    """Return the name of the JSON file beside a release that describes it.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
 
 
 def is_release(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file beside a table tells that it was protected.
+    """Return whether a JSON file beside a table describes it as a release.
 
     A copy of a release under another name is refused, if the file that tells of it is in the same folder: as a plain
     table it would look safer than it is.
@@ -154,7 +154,7 @@ def is_release(path: str | os.PathLike[str]) -> bool:
 
 
 def _sidecars_of_copies(path: Path) -> list[Path]:
-    """Return the files in a folder that tell of a table with the same bytes, or the same counts in another format.
+    """Return the JSON files in a folder that describe a table with the same bytes, or the same counts.
 
     A release that is the same as the table it was made from is no copy: there, the table came first.
     """
@@ -206,7 +206,7 @@ def _read_facts(beside: Path) -> dict[str, Any]:
 
 
 def refuse_release(path: str | os.PathLike[str]) -> None:
-    """Raise `InputError` if a file beside a table tells how it was protected, which is not copied on Spark.
+    """Raise `InputError` for a release on Spark, where the attacker's transformations are not supported.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def is_table(source: object) -> bool:
 
 
 def _guessing(read: Callable[..., Found], source: object, reader: str) -> Found:
-    """Read a table under the usual names; where they are missing, under those that an error suggests, and say so."""
+    """Read a table by its usual column names; if they are missing, by the suggested names, with a warning."""
     try:
         return read(source)
     except MissingColumnsError as error:

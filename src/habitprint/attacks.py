@@ -86,7 +86,7 @@ def with_totals(
     >>> with_totals(habits, habits, (habits.totals, habits.totals))[0].n_places
     61
     """
-    # By their names as text: sums are rounded alike whether ids are numbers or text.
+    # Sort by ids as text: then sums are rounded in the same way for integer ids and text ids.
     places = released.places.cast(pl.String).arg_sort().to_numpy()
     one, other = (
         sparse.csr_array(sparse.hstack([table.shares[:, places] * (1 - WEIGHT_OF_TOTALS), _ranks(of_table)]))
@@ -122,7 +122,7 @@ def _read_off(histograms: Histograms) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A released table, the attacker's table, and who really is whom in them.
+    """A released table, the attacker's data, and the truth.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ class Scenario:
 
     @property
     def applied(self) -> "Scenario":
-        """Return the scenario whose known table is the transformed one: the tables that are really matched."""
+        """Return the scenario after the attacker's transformation, with the tables that are matched."""
         if self.transform is None:
             return self
         return Scenario(self.released, self.transformed_known, self.truth, self.steps)
 
     @cached_property
     def held_out(self) -> HeldOut:
-        """Return the known table under the released ids: it tests what a release still predicts."""
+        """Return the known table with the released ids, to measure the predictive value of a release."""
         copied = self.fully_transformed.transformed_known
         common = common_users(self.truth, self.released.users, copied.users)
         rows = _rows(copied, common.known)
@@ -204,7 +204,7 @@ class Scenario:
         return np.asarray((random.permutation(self.known.n_users) % 2 == 0)[self.common.known])
 
     def counting(self, n_people: int) -> "Scenario":
-        """Return the same tables with another number of people who count: those not in both tables are lost.
+        """Return the same tables with another number of people in the denominator of rates.
 
         Examples
         --------
@@ -247,7 +247,7 @@ class Scenario:
         return None if totals is None else with_totals(*self.aligned, totals)
 
     def compared(self, *, totals: bool = False) -> tuple[Histograms, Histograms]:
-        """Return the aligned tables, with totals as further columns if they are asked for and shown.
+        """Return the aligned tables, with totals as further columns if the attack uses them and the release shows them.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class Scenario:
 
     @property
     def fully_transformed(self) -> "Scenario":
-        """Return the scenario of an attacker who repeats all that anyone can; itself, if there is nothing to repeat."""
+        """Return the scenario of an attacker who copies every step that can be copied."""
         return (*self.transformed[1:2], self)[0]
 
     def part(self, released: Indices, known: Indices) -> "Scenario":
@@ -309,7 +309,7 @@ class Scenario:
         ]
 
     def sample(self, most_users: int, seed: int) -> "Scenario":
-        """Return a random part with at most so many common users; all, if there are no more.
+        """Return a random part with at most n common users.
 
         Examples
         --------
@@ -370,14 +370,14 @@ def _labels(n: int, n_groups: int, random: np.random.Generator) -> Indices:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: by which weight users are compared, how they are matched, and who looks for whom.
+    """One attack: its weight, its method, and its direction.
 
     Parameters
     ----------
     weight, method, direction
         As for `habitprint.match`. An approximate attack may miss a thousandth of the best gain.
     uses_totals
-        Whether how much somebody was counted is compared too.
+        Whether totals are compared too.
     is_cross_fitted
         Whether the weight is trained on the truth about one half of the people, and used on the other half.
     is_as_common
@@ -402,7 +402,7 @@ PROPOSED = Attack(WEIGHTS["jensen-shannon"])  # the paper's
 
 @dataclass(frozen=True)
 class Outcome:
-    """One attack and its rate, as a report tells it.
+    """One attack and its rate, for a report.
 
     Parameters
     ----------
@@ -531,7 +531,7 @@ def run_attack(
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> AttackResult:
-    """Match the two tables, and count the people who are identified, everybody once.
+    """Match the two tables, and count the people who are re-identified, each person once.
 
     Examples
     --------
@@ -588,7 +588,7 @@ def run_attacks(
 
 
 def count_identified(scenario: Scenario, attack: Attack, matching: Matching) -> AttackResult:
-    """Count the people whom a matching identifies, everybody once.
+    """Count the people whom a matching re-identifies, each person once.
 
     Examples
     --------
@@ -652,8 +652,8 @@ def full_suite(
     weights
         By which users are compared.
     joint, exact
-        Those by which all users are matched at once, None for all, and whether exactly. Else a thousandth of the best
-        gain may be missing, which bounds the time also where protection has made everybody alike.
+        Those by which all users are matched at once, None for all, and whether exactly. Otherwise a thousandth of the
+        best gain may be missing. This bounds the time if a protection makes all rows similar.
 
     Examples
     --------
@@ -684,7 +684,7 @@ class SuiteResult:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Return what the attacks achieved; no interval ends above what is guaranteed."""
+        """Return the outcomes of the attacks; no interval ends above the guarantee."""
         return tuple(self._capped(each).outcome for each in self.results)
 
     def _capped(self, result: AttackResult) -> AttackResult:
@@ -698,7 +698,7 @@ class SuiteResult:
 
     @property
     def strongest_joint(self) -> AttackResult:
-        """Return the joint attack with the highest upper end: the one that later stages look into."""
+        """Return the joint attack with the highest upper end, which later stages use."""
         return self._capped(self._joint[0])  # before intervals are cut, which makes many of them equal
 
     @property
@@ -774,7 +774,7 @@ def run_screening(
     seed: int = 0,
     progress: Progress = silent,
 ) -> SuiteResult:
-    """Run a few attacks on a protected table, by an attacker who repeats of the protection all that anyone can.
+    """Run the screening attacks on a protected table; the attacker copies every step that can be copied.
 
     More attacks can only raise the measured risk. With a limit, no more are run than it takes to be above it.
 
@@ -809,11 +809,11 @@ def run_suite(
     scenario
         What is attacked. One by one, every attack runs once for each of the attacker's transformations; jointly,
         with the transformation that is strongest one by one. With totals every transformation is tried again: totals
-        tell most where both sides count the same places.
+        help most if both sides count the same places.
     suite
         The attacks; None for `full_suite`.
     made
-        Results on this scenario that need not be found again.
+        Earlier results on this scenario, which are not computed again.
 
     Examples
     --------

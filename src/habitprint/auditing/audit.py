@@ -71,7 +71,7 @@ Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claim
 
 @dataclass(frozen=True)
 class Run:
-    """What was audited, when, by which command and from which files.
+    """The origin of an audit: data, day, command and files.
 
     Facts that only the preparer of the data knows are None or empty if they were not passed on (`Preparation`).
 
@@ -109,7 +109,7 @@ class Run:
 
     @classmethod
     def of(cls, subject: Subject, source: str) -> "Run":
-        """Return what is told of a subject: no report says in which folder somebody keeps their files."""
+        """Return the origin of a subject, without folders."""
         told, is_events = subject.preparation, isinstance(subject.source, Events)
         spec = told.events
         if spec is not None and spec.mapping is not None:
@@ -379,7 +379,7 @@ IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal
 
 
 class AuditKeywords(TypedDict, total=False):
-    """What `habitprint.audit` may be told: fields of `AuditOptions` and of a `Subject`."""
+    """The keywords of `habitprint.audit`: fields of `AuditOptions` and of a `Subject`."""
 
     target: float | None
     decide: Decide
@@ -633,7 +633,7 @@ def _learn(
 
 
 def _name_of(source: object) -> str:
-    # No report tells in which folder somebody keeps their files.
+    # A report must not show folders of its author.
     if isinstance(source, Events):
         return Path(source.origin).name
     if isinstance(source, Accounted):

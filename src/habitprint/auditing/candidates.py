@@ -55,14 +55,14 @@ GROUPED: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
+    """A protection that may be tried. Two candidates are equal if they have the same kind, parameter and base.
 
     Parameters
     ----------
     kind
-        What it does.
+        The kind of protection.
     parameter
-        Its number, if it has one.
+        The number of the protection, if it has one.
     label
         Both in a few words.
     recipe
@@ -85,11 +85,11 @@ class Candidate:
 
     @property
     def mechanism(self) -> mechanisms.Mechanism:
-        """Return what does it in a trial, which can be repeated and is never published."""
+        """Return the mechanism of a trial; it has a seed, so its result must never be published."""
         return self.drawn(TRIAL_SEED)
 
     def drawn(self, seed: int) -> mechanisms.Mechanism:
-        """Return what does it, with another draw of the units of groups; noise is another one each time.
+        """Return the mechanism with another draw of the units of groups; noise has no seed.
 
         Examples
         --------
@@ -117,7 +117,7 @@ class Candidate:
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:
-        """Return what those have in common that differ in parameter only."""
+        """Return the key that candidates share if they differ only in their parameter."""
         return self.kind, self.base
 
     @property
@@ -137,7 +137,7 @@ class Candidate:
 
     @property
     def is_cheaper_among_more(self) -> bool:
-        """Return whether it costs less among more users: groups of like people, who are found more easily there."""
+        """Return whether it costs less among more users: similar people for groups are then easier to find."""
         return self.kind in GROUPED
 
 
@@ -207,7 +207,7 @@ def list_candidates(
 
 
 def group_needed(target: float) -> int:
-    """Return how many in each group are guaranteed to be enough for a target, whatever the attack.
+    """Return the least group size whose guarantee meets a target.
 
     Examples
     --------
@@ -250,10 +250,10 @@ rare_merged = partial(_of, "rare places merged", "{:,} places, all others as one
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
-    """Return groups of different sizes, where what is allowed on average asks for larger ones than each person's part.
+    """Return groups of different sizes, if the target needs larger groups than the target for each person.
 
-    Unless somebody said with which probability a single person may be found, there are none: some would be found with
-    twice the probability of the target, and hardly less would be lost.
+    Without a target for each person there are none. Some people would have twice the risk of the target, and the loss
+    would hardly be lower.
     """
     # The average risk is guaranteed over all who are released. Over those who count, who are in both tables, it may be
     # a little more: then a few more on average are enough.
@@ -263,7 +263,7 @@ def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
 
 
 def uneven_groups(mean: int, smallest: int) -> Candidate:
-    """Return groups of so many on average: those of like people are larger, others have half as many at least.
+    """Return groups of a mean size: groups of similar people are larger, others have at least half of it.
 
     Smaller ones would cost hardly less, and hide less.
 
@@ -295,7 +295,7 @@ def _changed(candidate: Candidate, change: Callable[[Candidate], Candidate]) -> 
 
 
 def _as_shares(candidate: Candidate) -> Candidate:
-    """Return the same protection, of which shares are released instead of counts."""
+    """Return the same protection with shares instead of counts."""
     return _changed(candidate, lambda each: replace(each, recipe=(*each.recipe, mechanisms.ReleaseShares())))
 
 
@@ -360,7 +360,7 @@ def some_sizes(n_places: int) -> list[int]:
 
 
 def _evenly(numbers: Sequence[int], most: int) -> list[int]:
-    """Return so many of some numbers at most, from the first to the last."""
+    """Return at most n of some numbers, evenly from the first to the last."""
     return [numbers[round(at)] for at in np.linspace(0, len(numbers) - 1, min(most, len(numbers))).tolist()]
 
 
@@ -378,7 +378,7 @@ def _larger_squares(released: Histograms, grid: Grid) -> list[Candidate]:
     n_places, factor = released.n_places, 2
     while len(steps) < MOST_STEPS and n_places > FEWEST_PLACES:
         coarse = grid.coarsen(grid.side * factor)
-        # Only squares where somebody was: a table of all of them may be too large.
+        # Only visited squares: a table of all squares may be too large.
         to = (row // factor) * coarse.n_columns + column // factor
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()

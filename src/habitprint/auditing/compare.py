@@ -68,7 +68,7 @@ GOALS = frozenset({"target", "target for each person", "what the release is for"
 
 @dataclass(frozen=True)
 class Unlike:
-    """In what an audit differs from the first one, and how both have it; None where that is not told.
+    """One difference between an audit and the first one: its name and both values; None if unknown.
 
     Examples
     --------
@@ -82,17 +82,17 @@ class Unlike:
 
     @property
     def is_told(self) -> bool:
-        """Return whether both audits tell it: two tables do not tell which time they are of."""
+        """Return whether both values are known; two tables of counts have no known period."""
         return self.first is not None and self.here is not None
 
     @property
     def is_finding(self) -> bool:
-        """Return whether it was found and not asked for: then no difference comes from it."""
+        """Return whether the value is a result and not an option, so that it causes no difference."""
         return self.aspect == "strongest attack"
 
     @property
     def is_goal(self) -> bool:
-        """Return whether it says what is enough, which changes nothing of what attacks find."""
+        """Return whether the value is part of the goal, which does not change measured risks."""
         return self.aspect in GOALS
 
 
@@ -143,7 +143,7 @@ class Compared:
 
     @classmethod
     def of(cls, audit: Audit, name: str) -> "Compared":
-        """Return what is compared of an audit."""
+        """Return the facts of an audit that are compared."""
         verdict = audit.verdict
         return cls(
             name=name,
@@ -163,7 +163,7 @@ class Compared:
 
     @property
     def rate(self) -> Rate:
-        """Return what the strongest attack identifies."""
+        """Return the rate of the strongest attack."""
         return self.strongest.rate
 
 
@@ -333,6 +333,6 @@ def _require_comparable(audits: Sequence[Audit]) -> None:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Return names of which no two are the same."""
+    """Return distinct names."""
     many = Counter(names)
     return [name if many[name] == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]

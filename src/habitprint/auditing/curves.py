@@ -126,7 +126,7 @@ class Curve(Drawn):
 
 
 def trend_of(points: Sequence[Point]) -> Trend | None:
-    """Tell whether the last of some points is clearly above the first, or below: their intervals do not touch.
+    """Return whether the last point is clearly above or below the first: their intervals do not touch.
 
     None for fewer than two points.
 
@@ -140,7 +140,7 @@ def trend_of(points: Sequence[Point]) -> Trend | None:
 
 
 def change_of(first: Rate, last: Rate) -> Trend:
-    """Tell whether one rate is clearly above another, or below: their intervals do not touch.
+    """Return whether one rate is clearly above or below another: their intervals do not touch.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _thinned(histograms: Histograms, share: float, random: np.random.Generator) 
     drawn = sparse.csr_array(histograms.counts, copy=True)
     drawn.data = random.binomial(histograms.counts.data, share)
     if not drawn.data.any():
-        drawn.data[0] = 1  # somebody must be left to be attacked
+        drawn.data[0] = 1  # at least one person must be left to attack
     rows = np.flatnonzero(np.add.reduceat(drawn.data, drawn.indptr[:-1]) > 0)
     return Histograms(drawn[rows], histograms.users.gather(rows), histograms.places)
 
@@ -316,7 +316,7 @@ def duration_curve(
 
 
 def _spread(things: Sequence[Anything], most: int) -> list[Anything]:
-    """Return so many of some things at most, from the first to the last, evenly; a single one is the first."""
+    """Return at most n items, evenly from the first to the last; a single one is the first."""
     at = np.unique(np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int))
     return [things[place] for place in at.tolist()]
 
@@ -352,7 +352,7 @@ def _days_to(last: date, n_days: int) -> DayRange:
 
 
 def _among_the_same(result: AttackResult, whole: AttackResult) -> Rate:
-    """Return how many of the people who count in the whole are identified by an attack on more."""
+    """Return the rate, among the people of the whole audit, of an attack on more people."""
     users = result.scenario.released.users.gather(result.scenario.common.released)
     same = whole.scenario.released.users.gather(whole.scenario.common.released)
     return result.rate_among(users.is_in(same.implode()).to_numpy())
@@ -482,7 +482,7 @@ def measure_times(
     rates: dict[tuple[DateRanges, float | None], Rate] = {}
 
     def attack_each(pairs: Iterable[DateRanges], overlap: float | None) -> None:
-        """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
+        """Attack each pair of periods once; pairs with too few people in both are left out."""
         new = [ranges for ranges in dict.fromkeys(pairs) if (ranges, overlap) not in rates]
         for done, ranges in enumerate(new):
             inner = nested(progress, STAGE, done, len(new), ranges.words)
@@ -523,7 +523,7 @@ def _n_days(days: DayRange) -> int:
 
 
 def _period_days(prepared: Prepared, file: DayRange) -> int:
-    """Return how long periods are of which a file has five pairs: whole weeks if it can be, as the release at most."""
+    """Return the length of periods of which a file has five pairs: whole weeks if possible, at most as the release."""
     release = prepared.facts.scope.released.one_range
     fitting = _n_days(file) // (2 * N_PAIRS)
     n_days = max(fitting if release is None else min(fitting, _n_days(release)), 1)
@@ -581,7 +581,7 @@ def _know_all_other_time(
 
 
 def _repeated(file: DayRange, n_days: int) -> list[DayRange]:
-    """Return the releases of so many days that there would have been in the file, one after the other."""
+    """Return the consecutive releases of n days that fit into the file."""
     return [_days_from(file[0] + n_days * at * DAY, n_days) for at in range(_n_days(file) // n_days)]
 
 

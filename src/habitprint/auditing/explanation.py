@@ -51,7 +51,7 @@ class TellingPlace:
 
 @dataclass(frozen=True)
 class Rival:
-    """A known person who could be taken for the one explained: the evidence, and their id."""
+    """A known person who could be confused with the explained person: the evidence, and the id."""
 
     user: str | int
     gain: float
@@ -174,11 +174,11 @@ class Internal:
     Parameters
     ----------
     users
-        Who is at risk, by id.
+        The people at risk, by id.
     advice
-        The protection to apply; None if none is needed, or none is enough.
+        The recommended protection; None if none is needed, or none meets the target.
     joint
-        The strongest joint attack on the table as it is.
+        The strongest joint attack on the unprotected table.
     candidates, protections
         The protections that were tried on all users, in the order of the trials, and what they reached.
     """
@@ -210,7 +210,7 @@ class Internal:
         return dict(zip(tables.released.users.to_list(), both, strict=True))
 
     def explain(self, user: object) -> Explanation:
-        """Return why a person of the released table, given by id, is found, or is not."""
+        """Return the reasons why a released person, given by id, is re-identified or not."""
         tables, matching = self.joint.scenario.applied, self.joint.matching
         row = _row_of(user, tables.released.users)
         rows, columns = matching.rows_in(tables.released, tables.known)
@@ -256,7 +256,7 @@ def _row_of(user: object, users: pl.Series) -> int:
 
 
 def _places_of_pair(tables: Scenario, row: int, column: int, weight: Weight) -> list[TellingPlace]:
-    """Return the places that speak for a pair, in the order in which they give somebody away."""
+    """Return the places that add to the gain of a pair, the most identifying first."""
     found = telling_places(tables, np.array([row]), np.array([column]), weight)
     released, known = align(tables.released, tables.known)
     here, there = (side.shares[[at]].toarray()[0] for side, at in ((released, row), (known, column)))
@@ -267,7 +267,7 @@ def _places_of_pair(tables: Scenario, row: int, column: int, weight: Weight) -> 
 
 
 def _rivals(tables: Scenario, weight: Weight, row: int, named: int | None, own: int | None) -> tuple[Rival, ...]:
-    """Return the known people of whom most speaks for being somebody; among them who is named, and who it is."""
+    """Return the known people with the highest gains; the claimed one and the true one are among them."""
     ids, everybody = tables.known.users, np.arange(tables.known.n_users)
     sides = Sides.of(*align(tables.released, tables.known), weight)
     gains = pair_gains(sides, np.full(len(ids), row), everybody)

@@ -17,7 +17,7 @@ ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # what the target 
 
 
 class Judgement(IntEnum):
-    """Whether something is reached: of several, the least decides. What is open, more measurements could tell."""
+    """The judgement of a goal: pass, fail, or open. Of several, the worst decides."""
 
     FAIL = 0
     OPEN = 1
@@ -34,7 +34,7 @@ FAIL, OPEN, PASS = Judgement
 
 @dataclass(frozen=True)
 class Goal:
-    """What a protection must reach, and what decides whether it does.
+    """The goal of a protection, and the rule that decides whether it is reached.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about the risk of one table: all that a judgement rests on.
+    """The evidence about the risk of one table, for a judgement.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Confidence:
     __repr__ = abbreviated
 
     def is_within(self, target: float) -> bool:
-        """Return whether the most confident people were measured to be found with no more than a target.
+        """Return whether the measured rate of the most confident claims is within a target.
 
         Examples
         --------
@@ -169,13 +169,13 @@ class People(Drawn):
         return rates_frame(names, [claims.precision for claims in self.claims])
 
     def n_sure(self, level: float) -> int:
-        """Return how many claims have a precision of at least a level; zero where too few of them say anything."""
+        """Return the largest number of claims with a precision of at least a level; zero with too few claims."""
         n = next((sure.n_claims for sure in self.sure if sure.level == level), 0)
         return n if n >= FEWEST_CLAIMS else 0
 
 
 def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
-    """Say how sure the claims of a joint attack are, for all together without a name, and for each user by id.
+    """Return the confidence of the claims of a joint attack: for all together without ids, and for each user by id.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class _Ranked:
 
     @property
     def confidence(self) -> Confidence | None:
-        """Return how likely claims are right, each learned from other people; None with too few of them."""
+        """Return the calibrated probabilities of claims, each fitted to other people; None with too few people."""
         said = self.probabilities
         if said is None:
             return None
@@ -306,12 +306,12 @@ def _capped(rate: Rate, joint: AttackResult) -> Rate:
 
 
 def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
-    """Return some shares of a number, none so small that a precision says nothing."""
+    """Return some shares of a number, none too small for a meaningful precision."""
     return sorted({max(math.ceil(share * size), min(FEWEST_CLAIMS, size)) for share in shares})
 
 
 def _by_size(joint: AttackResult, progress: Progress) -> list[Claims]:
-    """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
+    """Return the precision of the best matchings of some sizes; the largest is the attack itself."""
     both, whole = joint.scenario.aligned, joint.matching
     sizes = [size for size in _some_numbers(SIZES, whole.size) if size < whole.size]
     with PLACES:
@@ -358,7 +358,7 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
 
 
 def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
-    """Return the places that speak for each of some pairs, those that tell most first.
+    """Return the places that add to the gain of each pair, the most identifying first.
 
     A place tells what it adds to the gain of the pair, g(p, q), times the share of known users who were never there: a
     place where everybody goes gives nobody away.
@@ -402,7 +402,7 @@ def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: We
 
 
 def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
-    """Return for each pair the three places that tell most, as `telling_places` has it.
+    """Return the three most identifying places of each pair, from `telling_places`.
 
     The columns are ``place_1``, ``place_1_gain`` and ``place_1_visited_by``, the same for the second and the third.
 
@@ -502,7 +502,7 @@ def read_positions(source: Any) -> pl.DataFrame:
 
 
 def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:
-    """Return the map of the places of an attack; None where nobody told where any of them is.
+    """Return the map of the places of an attack; None if no position is known.
 
     Of each person whom the attacker knows, the places of both tables are weighed as in `telling_places`, by the true
     pair. A place counts by its mean share of that, over the people who were there.

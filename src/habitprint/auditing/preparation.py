@@ -94,7 +94,7 @@ class Unused:
 
 @dataclass(frozen=True)
 class EventsFacts:
-    """The facts that only events tell.
+    """The facts that only events have.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Whole:
-    """The number of people in two tables of which a sample is audited: in either, in each, and in both."""
+    """The numbers of people in the whole tables if a sample is audited: in either, in each, and in both."""
 
     n_in_file: int
     n_released: int
@@ -182,12 +182,12 @@ class Scope:
 
     @property
     def n_known_in_all(self) -> int:
-        """Return how many people the attacker knows, also of those who are not in the sample."""
+        """Return the number of known people, in the sample and outside it."""
         return self.n_known if self.whole is None else self.whole.n_known
 
     @property
     def n_attacked_in_all(self) -> int:
-        """Return how many people are in the release and known, also of those who are not in the sample."""
+        """Return the number of people in both tables, in the sample and outside it."""
         return self.n_attacked if self.whole is None else self.whole.n_attacked
 
 
@@ -278,7 +278,7 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteSplit(Accounted):
-    """Base of a split that a backend counted: with what may be wrong with the rows, and with their dates."""
+    """The base of a split that a backend counted, with findings about its rows and dates."""
 
     findings: tuple[Finding, ...]
 
@@ -296,7 +296,7 @@ class Backend(CountBackend[Any], MatchBackend[Any], Protocol):
     def sample(
         self, released: Any, known: Any, truth: Truth, seed: int, progress: Progress
     ) -> tuple[Scenario, Whole | None]:
-        """Return the tables of the people who are audited, and how many there are in all.
+        """Return the tables of the audited people, and the number of all people.
 
         The people are all, and the number None, or a sample that the seed draws.
         """
@@ -324,7 +324,7 @@ Source = Events | Accounted | tuple[Histograms | Release | AnyTable, Histograms 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is audited, and what is given beside it; the fields are those of `habitprint.audit`."""
+    """The data to audit and what belongs to it; the fields are keywords of `habitprint.audit`."""
 
     source: Source
     period: Period | None = None
@@ -346,7 +346,7 @@ class Subject:
         return not isinstance(self.source, (tuple, list, Accounted))
 
     def opened(self) -> "Subject":
-        """Return the same with values of ours, whatever they were given as; remote tables stay where they are.
+        """Return the same data as habitprint's own types; remote tables stay remote.
 
         Raises `InputError` for what is asked of something else: it would be passed over, and the answer be of another.
         """
@@ -374,7 +374,7 @@ class Subject:
 
 
 def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progress = silent) -> Prepared:
-    """Check what is audited and make two tables of it: of events, of two tables, or of a sample of remote ones.
+    """Check the data and make two tables: from events, from two tables, or from a sample of remote tables.
 
     Examples
     --------
@@ -434,7 +434,7 @@ def _prepare_remote(subject: Subject, backend: Backend, options: AuditOptions, p
 
 
 def _open(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
-    """Return what is audited as values of ours."""
+    """Return the data as habitprint's own types."""
     if isinstance(source, (Events, Split)):
         return source
     tables = list(source) if isinstance(source, (tuple, list)) else [source]
@@ -466,7 +466,7 @@ def prepare_tables(
     parts: Accounted | None = None,
     whole: Whole | None = None,
 ) -> Prepared:
-    """Check two tables of histograms, and say which periods they are of, if that is known.
+    """Check two tables of histograms, and add their periods if known.
 
     Parameters
     ----------
@@ -556,7 +556,7 @@ def _known_to_attacker(tables: Scenario, options: AuditOptions) -> Scenario:
 
 
 def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsChosen, str | None]:
-    """Return the periods with what the data decides about them; how they were chosen; and options that name them."""
+    """Return the final periods, how they were chosen, and the options that name them."""
     if period is None or isinstance(period, HalvesOfRows):  # no other pair of periods is longer
         chosen = HalvesOfRows().cut(calendar)
         return chosen, "halves of rows" if period is None else "given", ranges_option(chosen)
@@ -599,7 +599,7 @@ def _table_facts(histograms: Histograms) -> TableFacts:
 
 
 def _as_prepared(found: Sequence[Finding], spec: EventSpec | None, count: CountedAs) -> list[Finding]:
-    """Return findings about rows without what was done about them already."""
+    """Return findings about rows, without those that the preparation already fixed."""
     is_resolved = spec is not None and spec.shared != "keep"
     return [
         replace(each, options="") if is_resolved and each.code == "shared-histories" else each

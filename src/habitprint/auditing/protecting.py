@@ -37,7 +37,7 @@ UserIds = Literal["fresh", "original", "earlier"]
 
 @dataclass(frozen=True)
 class Start:
-    """What is protected: a table, or a release that is protected further.
+    """The table to protect, or the release to protect further.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ class Start:
 
     @property
     def leads_to_original(self) -> bool:
-        """Return whether what is known of the release before leads to its original: its inputs and its key."""
+        """Return whether the inputs and the key of an earlier release lead to its original."""
         return not self.is_further or (self.owner is not None and self.owner.leads_to_original)
 
 
 @dataclass(frozen=True)
 class Protected:
-    """A release, its losses, and what is known of its risk.
+    """A release, its losses, and its risks.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Protected:
 
     @property
     def ids(self) -> UserIds:
-        """Return whose ids the users have: fresh ones, those of the original, or those of the release before."""
+        """Return the kind of the users' ids: fresh ones, those of the original, or those of the earlier release."""
         if self.release.has_fresh_ids:
             return "fresh"
         return "original" if self.release.has_original_ids else "earlier"
@@ -198,7 +198,7 @@ def protect(
 
 
 def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
-    """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
+    """Return the strongest attack on a release, before users get fresh ids."""
     tables = Scenario(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
     if tables.common.n == 0:
         raise InputError(
@@ -240,7 +240,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec)
 
 
 def find_earlier_key(file: Path, asked: Path | None, *, is_release: bool) -> Path | None:
-    """Return the key to a release: the one asked for, or the one that was written with it, if it is still there.
+    """Return the key to a release: the named one, or the one beside it if it still exists.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def _original_ids(users: pl.Series, key: Path) -> pl.Series:
 
 
 def _find_original(owner: OwnerRecord, folder: Path, release: Release, spec: TableSpec) -> Histograms | None:
-    """Return the original, if it lies beside its release; the SHA-256 tells that it is the one."""
+    """Return the original if it lies beside its release with the recorded SHA-256."""
     if not owner.inputs:
         return None
     file = folder / owner.inputs[0].name

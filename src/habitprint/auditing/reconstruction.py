@@ -84,7 +84,7 @@ UnmixingMethod = Literal["denominators", "known-places", "fitting", "subtraction
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups of a release, as anybody reads them off the file and its sidecar.
+    """The groups of a release, as an attacker reads them from the file and its JSON file.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Groups:
 
 
 def _is_rescaled(steps: Sequence[Step]) -> bool:
-    """Return whether a step after the groups took something from their rows, which are then scaled to shares anew."""
+    """Return whether a step after the groups removed values from their rows, which are then scaled again."""
     after = list(dropwhile(lambda step: not isinstance(step.mechanism, Microaggregate), steps))[1:]
     return not all(
         step.mechanism.gives_fresh_ids or isinstance(step.mechanism, RoundTo | Microaggregate) for step in after
@@ -155,7 +155,7 @@ def _rounding(steps: Sequence[Step]) -> float:
 
 
 def _apparent_units(sums: SparseMatrix) -> int | None:
-    """Return the least number of units of which all sums are whole multiples; None where there is none."""
+    """Return the least number of units that makes all sums whole; None if there is none."""
     found = (
         units for units in range(1, MOST_UNITS + 1) if np.ptp(sums.data * units - np.rint(sums.data * units)) < EXACT
     )
@@ -211,7 +211,7 @@ class Reconstruction:
 
 @dataclass(frozen=True)
 class TakenApart:
-    """Whether a table publishes rows for groups, and what can be reconstructed from them if that was measured.
+    """Whether a table publishes rows for groups, and the measured share of reconstructed rows.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class TakenApart:
     found: Reconstruction | None = None
 
     def is_within(self, target: float) -> bool:
-        """Return whether no more rows than a target can be reconstructed; what was not measured is not."""
+        """Return whether the share of reconstructed rows is within a target; an unmeasured share is not."""
         return self.found.is_within(target) if self.found is not None else not self.is_grouped
 
 
@@ -282,17 +282,17 @@ class Scene:
 
     @cached_property
     def of_person(self) -> Indices:
-        """Return the row in `known` of everybody who counts, -1 where nothing is left of it."""
+        """Return the row in `known` of each counted person, -1 if it has no count left."""
         return positions(self.tables.known.users.gather(self.tables.common.known), self.known.users)
 
     @property
     def group_of_person(self) -> Indices:
-        """Return the true group of everybody who counts."""
+        """Return the true group of each counted person."""
         return self.groups.of_row[self.tables.common.released]
 
     @property
     def known_of_people(self) -> SparseMatrix:
-        """Return what the attacker knows of everybody who counts; nothing where nothing is left of it."""
+        """Return the known row of each counted person; empty if it has no count left."""
         return _take_rows(self.known.shares, self.of_person)
 
     @property
@@ -304,7 +304,7 @@ class Scene:
 def reconstruct(
     scene: Scene, also: Sequence[Matching] = (), others: Sequence[Release] = (), progress: Progress = silent
 ) -> Reconstruction:
-    """Take a release apart in every way, and return what the strongest way reconstructs.
+    """Run all reconstruction attacks on a release, and return the result of the strongest.
 
     Parameters
     ----------
@@ -449,7 +449,7 @@ def _look_in(pointed: Matching, known: Histograms, released: Histograms, of_row:
 
 
 def _subtract_others(scene: Scene) -> SparseMatrix:
-    """Return what is left of a group for each known user when the others' known shares are subtracted, if it is a row.
+    """Return a group's sums minus the known shares of all other members, if at most one row is left.
 
     Where more than one row is left even without this user's own known shares, nothing is claimed.
     """
@@ -466,7 +466,7 @@ def _subtract_others(scene: Scene) -> SparseMatrix:
 
 
 def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
-    """Return what each known user has of their group's sums at known places, as they and others are known to share it.
+    """Return each known user's part of their group's sums at known places, in proportion to known shares.
 
     Only places are read where the user has at least a part `least` of what is known in the group. Where it is nearly
     all, the whole sum is theirs.
@@ -509,7 +509,7 @@ def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
 
 
 def unexplained_sums(scene: Scene) -> SparseMatrix:
-    """Return what of each group's sums the known habits of the people who are looked for in it do not explain."""
+    """Return the part of each group's sums that the known habits of its presumed members do not explain."""
     groups, group = scene.groups, scene.looked_in
     members = _selection(group, groups.sums.shape[0]).T
     left = sparse.csr_array(sparse.csr_array(groups.sums - members @ scene.known.shares).maximum(0))
@@ -578,7 +578,7 @@ def _judge(claimed: SparseMatrix, own: SparseMatrix, tolerance: Floats) -> tuple
 
 
 def _are_pieced(pieces: SparseMatrix, group_of_piece: Indices, scene: Scene) -> Booleans:
-    """Return whether any piece of a person's group is their row: for each person who counts."""
+    """Return whether any piece of a person's group is their row, for each counted person."""
     group = scene.group_of_person
     found = np.zeros(len(group), np.bool_)
     order = np.argsort(group_of_piece, kind="stable")
@@ -609,7 +609,7 @@ def shared_cells(one: SparseMatrix, other: SparseMatrix) -> tuple[Indices, Indic
 
 
 def _owners(original: pl.Series, known: pl.Series, released: pl.Series) -> list[pl.Series]:
-    """Return the ids by which the original may name the people who count: those of the known table, of the release."""
+    """Return the ids of the counted people in the original: those of the known table, or those of the release."""
     found = [people for people in (known, released) if (positions(people, original) >= 0).all()]
     if found:
         return found
@@ -697,7 +697,7 @@ def attribute(scene: Scene) -> Attribution:
 
 
 def _sample(scene: Scene, people: Indices) -> Indices:
-    """Return the people about whom places are claimed: fewer where many people share many places."""
+    """Return the people about whom places are claimed; fewer if many people share many places."""
     drawn = np.random.default_rng(SAMPLE_SEED).permutation(people)[:MOST_PEOPLE]
     shares = scene.known.shares
     n_visitors = np.bincount(shares.indices, minlength=shares.shape[1])
@@ -707,7 +707,7 @@ def _sample(scene: Scene, people: Indices) -> Indices:
 
 
 def _rare(known: SparseMatrix, n_visitors: Floats | Indices) -> SparseMatrix:
-    """Return known shares at rare places, the rarer the more: who shares a popular place is not alike for that."""
+    """Return known shares, weighted by rarity: sharing a popular place does not make people similar."""
     weight = np.where(n_visitors <= MOST_VISITORS, 1 / np.maximum(n_visitors, 1), 0.0)
     rare = sparse.csr_array(known * weight)
     rare.eliminate_zeros()
@@ -726,7 +726,7 @@ def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, gr
     left = sparse.csr_array(unexplained_sums(scene) + LEFT_OVER * scene.groups.sums)[group]
     candidates = sparse.csr_array(shown.astype(np.float64) - shown.multiply(known > 0))
     candidates.eliminate_zeros()
-    # Where nobody alike was, what is left in the group still tells.
+    # If no similar person was there, the unexplained part of the group's value still counts.
     least = 1e-3 * float(fits.data.mean()) if fits.nnz else 1.0
     return sparse.csr_array((candidates * least + candidates.multiply(fits)).multiply(left))
 
@@ -739,7 +739,7 @@ def _best(scores: SparseMatrix) -> tuple[Indices, Indices]:
 
 
 def _base_rate(scene: Scene, group: Indices, place: Indices) -> Floats:
-    """Return which share of the members of a group were at a place, among those who are not known to visit it."""
+    """Return the share of members who were at a place, among those who are not known to visit it."""
     n_groups, n = scene.groups.sums.shape[0], len(scene.group_of_person)
     members = sparse.csr_array((np.ones(n), (scene.group_of_person, np.arange(n))), (n_groups, n))
     own, known = (sparse.csr_array((rows > 0).astype(np.float64)) for rows in (scene.own, scene.known_of_people))

@@ -58,7 +58,7 @@ class Try:
 
 @dataclass(frozen=True)
 class Deepen:
-    """Measure more of one protection: run the full suite, or find out how sure claims are."""
+    """A step that measures more of one protection: the full suite, or the confidence of claims."""
 
     candidate: Candidate
     further: Literal["full suite", "closer look"]
@@ -66,12 +66,12 @@ class Deepen:
 
 @dataclass(frozen=True)
 class Done:
-    """The answer: the cheapest protections that are guaranteed, and measured, to be enough; None where none is.
+    """The answer: the lowest-cost protections by guarantee, and by measured risk; None if none meets the goal.
 
     Parameters
     ----------
     best
-        The same for each purpose. Empty where the release reaches the goal as it is.
+        The same for each utility metric. Empty if the unprotected table reaches the goal.
     """
 
     guaranteed: Candidate | None
@@ -108,7 +108,7 @@ class Tried:
     looked_at: frozenset[Candidate] = frozenset()
 
     def looks_enough(self, candidate: Candidate, by: Decide) -> bool:
-        """Return whether a protection may be enough by what is guaranteed, or by the selection half of the people."""
+        """Return whether a protection may meet the goal by its guarantee, or on the selection half."""
         trial = self.trials[candidate]
         high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
         evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
@@ -118,7 +118,7 @@ class Tried:
 def _costs(
     trials: Mapping[Candidate, Trial], keep: UtilityMetric, among: Collection[Candidate] | None = None
 ) -> dict[Candidate, Cost]:
-    """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
+    """Return the defined costs of some protections, in the order of preference."""
     asked = [each for each in trials if among is None or each in among]
     safest = sorted(asked, key=lambda each: trials[each].risk.high)
     return {each: cost for each in safest if (cost := trials[each].cost(keep)) is not None}
@@ -180,7 +180,7 @@ def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Cand
     The release as it is comes before all: what every protection is compared with.
     """
     costs, families = _costs(screened, goal.keep), dict[object, list[Candidate]]()
-    # Who is stronger loses more of the patterns, whatever the purpose.
+    # A stronger protection loses more of the patterns, whatever the utility metric is.
     for each in sorted(costs, key=lambda each: (costs[each].patterns, each.label)):
         families.setdefault(each.family, []).append(each)
 
@@ -201,7 +201,7 @@ def _halve(
 ) -> Candidate | None:
     """Return the next step of the search for the weakest protection of a family that is enough.
 
-    What fails for sure is not tried, and what is skipped because it is too dear has weaker ones before it.
+    Candidates that certainly fail are not tried. A candidate that costs too much is skipped after weaker ones.
     """
     first, last = 0, len(members) - 1
     while first <= last:
@@ -218,7 +218,7 @@ def _halve(
 
 
 def next_step(tried: Tried) -> Step:
-    """Return what to do next; it follows from what was tried alone.
+    """Return the next step; it depends only on the trials so far.
 
     The answer is the same as if every protection had been tried, and met the full suite: one above the target is out,
     because more attacks can only raise the risk; and one that must cost more than another that is enough.
@@ -232,7 +232,7 @@ def next_step(tried: Tried) -> Step:
 
 
 def _steps(tried: Tried) -> Generator[Step]:
-    """Yield what is to be done, of which only the first counts: whatever it finds may change the rest."""
+    """Yield the steps to take; only the first counts, because its result may change the others."""
     if not tried.trials:
         yield Try(tried.listed)
     passes, is_looked_at = tried.trials[UNPROTECTED].passes, UNPROTECTED in tried.looked_at
@@ -251,10 +251,11 @@ def _steps(tried: Tried) -> Generator[Step]:
 
 
 def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]:
-    """Return the cheapest protection that is enough, selected on one half of the people and confirmed on the other.
+    """Return the lowest-cost protection, selected on one half of the people and confirmed on the other.
 
-    What is not confirmed is rejected, and the next in cost looked for. Strengths between those that are enough and
-    those that are not are tried too, where they may be cheaper; and from a screening, whatever else may be.
+    What is not confirmed is rejected, and the next in cost looked for. Parameters between a sufficient and an
+    insufficient one are tried too, if they may cost less. After screening, other candidates that may cost less are
+    tried too.
     """
     passing = [each for each in tried.trials if tried.looks_enough(each, by)]
     n_rejected = len(tried.looked_at - {UNPROTECTED, *passing})
@@ -281,7 +282,7 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
 
 
 def _best(tried: Tried, by: Decide, keep: UtilityMetric) -> Generator[Step, None, Candidate | None]:
-    """Return the cheapest for a purpose, by the full suite, among all that were tried."""
+    """Return the lowest-cost protection for a utility metric, by the full suite, among all that were tried."""
     met = [each for each in tried.trials if judge(tried.goal, tried.trials[each].evidence(), by) is not FAIL]
     costs = _costs(tried.trials, keep, set(met) - {UNPROTECTED})
     for each in _deciding(costs):
@@ -290,7 +291,7 @@ def _best(tried: Tried, by: Decide, keep: UtilityMetric) -> Generator[Step, None
 
 
 def _attack_further(tried: Tried, candidate: Candidate, *, is_answer: bool) -> Generator[Step]:
-    """Run the full suite on the answer; and on what the answer rests on, unless it is guaranteed."""
+    """Run the full suite on the answer, and on protections that the answer depends on, unless guaranteed."""
     trial = tried.trials[candidate]
     if not trial.is_full_suite and (is_answer or not trial.guaranteed.is_within(tried.goal.target)):
         yield Deepen(candidate, "full suite")
@@ -301,10 +302,9 @@ def _cheapest(costs: Mapping[Candidate, Cost]) -> Candidate | None:
 
 
 def _deciding(costs: Mapping[Candidate, Cost]) -> list[Candidate]:
-    """Return the protections that the choice rests on: the cheapest, and the one that it must be alike to.
+    """Return the protections that the choice depends on: the one with the lowest cost, and the one with the least loss.
 
-    The latter only if something else would be chosen without it, and without all whose deciding loss is less than that
-    of the cheapest.
+    The latter counts only if the choice would differ without it, and without all with a smaller deciding loss.
     """
     best = _cheapest(costs)
     if best is None:
@@ -388,24 +388,24 @@ def find_protection(
     counts: bool = False,
     progress: Progress = silent,
 ) -> tuple[Protections, tuple[Candidate, ...]]:
-    """Return what came of protections that were tried, and these in the order of their trials.
+    """Return the results of the tried protections, and the candidates in the order of their trials.
 
     Each is tried against the same screening attacks, to find the cheapest that reaches the goal.
 
     More attacks can only raise the measured risk, so a candidate above the target after screening is rejected. The full
     suite runs only on candidates that could still be the cheapest that passes.
 
-    Beside it, the cheapest that is only measured to be enough: it is selected on one half of the people, and confirmed
-    on the hold-out half.
+    A second answer meets the goal only by measured risk: it is selected on one half of the people, and confirmed on the
+    hold-out half.
 
     Parameters
     ----------
     whole
         The full suite on the unprotected tables.
     part
-        The same; or, with many users, a random part of them, against an attacker who knows the same part. There they
-        are easier to tell apart, and groups cost more, than among all: all protections are screened with them, and
-        those that may be the cheapest are tried again with all users.
+        The same; or, with many users, a random part of them, against an attacker who knows the same part. Among fewer
+        users, people are easier to identify and groups cost more. All protections are screened with them. Those that
+        may cost least are tried again with all users.
     coarser
         Ways to put places together.
     goal
@@ -456,7 +456,7 @@ def find_protection(
 
 @dataclass(frozen=True, eq=False)
 class _Runner:
-    """Do what the planner says. Jobs that run at the same time only return what they find.
+    """The runner of the planner's steps. Jobs that run at the same time only return their results.
 
     The most confident claims take long to find, so they are those about a sample of the users. Among fewer people
     claims are rather more confident.
@@ -472,7 +472,7 @@ class _Runner:
     ungrouped: dict[tuple[Scenario, Candidate | None], Once[tuple[Release, Neighbours]]] = field(default_factory=dict)
 
     def screen(self, candidates: Sequence[Candidate]) -> tuple[dict[Candidate, Trial], list[NotTried]]:
-        """Try all on a part of the users, and return what came of it.
+        """Try all candidates on a part of the users, and return the results.
 
         Of groups the largest come first: what is weaker than two that are not enough is left out.
         """
@@ -484,7 +484,7 @@ class _Runner:
         return {each: screened[each] for each in candidates if each in screened}, list(not_tried.values())
 
     def take(self, step: Try | Deepen, tried: Tried) -> Tried:
-        """Take a step, and return what was tried with what it found."""
+        """Take a step, and return the trials with its result."""
         if isinstance(step, Try):
             trials, refused = self._try(self.whole, [[each] for each in step.candidates])
             return replace(tried, trials={**tried.trials, **trials}, refused={**tried.refused, **refused})
@@ -553,7 +553,7 @@ class _Runner:
         return trial, None if is_out else (release, [(each.attack, each.matching) for each in attacked.results])
 
     def _protect(self, tables: Scenario, candidate: Candidate, progress: Progress) -> Release:
-        """Protect; of groups, the table before them and who is near whom are found once for all sizes."""
+        """Apply a protection; for groups, the table before them and its neighbours are computed once for all sizes."""
         before = Release(tables.released, tables.steps)
         if not candidate.is_cheaper_among_more:
             return candidate.mechanism(before, progress=progress)

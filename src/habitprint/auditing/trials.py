@@ -32,7 +32,7 @@ BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line bet
 
 @dataclass(frozen=True)
 class Trial:
-    """What one protection does: its risk, and its cost on one scale for all. What is measured further makes a new one.
+    """The risk and the cost of one protection. A further measurement makes a new trial.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Trial:
 
     @property
     def risk(self) -> Rate:
-        """Return what the strongest attack achieves: the one measured risk that decides, and that is shown."""
+        """Return the rate of the strongest attack: the measured risk."""
         return self.strongest.rate
 
     @property
@@ -112,15 +112,15 @@ class Trial:
         return self.losses.n_users - self.losses.n_users_kept
 
     def loss_for(self, keep: UtilityMetric) -> float | None:
-        """Return what is lost for a purpose; None where that is not defined."""
+        """Return the loss by a utility metric; None if it is not defined."""
         return SCALES[keep].of(self.losses)
 
     def cost(self, keep: UtilityMetric) -> Cost | None:
-        """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown."""
+        """Return the cost by a utility metric, rounded as it is shown."""
         return cost_of(keep, self.loss_for)
 
     def least_cost(self, keep: UtilityMetric, other: "Trial", part: float) -> Cost | None:
-        """Return what it costs at least to go this part of the way from here to another size of groups.
+        """Return the least possible cost of a group size that lies a given part of the way to another size.
 
         The larger groups are, the less is lost by one more in each: between two sizes, patterns lose more than the line
         says. That was measured, and is no law; totals and people are kept by groups of any size.
@@ -133,14 +133,14 @@ class Trial:
         return cost_of(keep, on_line)
 
     def evidence(self, high: float | None = None, *, is_looked_at: bool = True) -> Evidence:
-        """Return what a judgement rests on.
+        """Return the evidence for a judgement.
 
         Parameters
         ----------
         high
             The upper end that decides; None for the highest among all people and among each half of them.
         is_looked_at
-            Whether somebody tried to find out how sure claims are.
+            Whether the confidence of claims was measured.
         """
         if high is None:
             high = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
@@ -213,7 +213,7 @@ def make_trial(
     *,
     is_drawn_again: bool = False,
 ) -> Trial:
-    """Return what came of a release that was attacked; one that is drawn again is taken apart as in the full suite."""
+    """Return the trial of a release from its attacks; further draws meet all reconstruction attacks."""
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
     guaranteed, half = GuaranteedRisk.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
@@ -252,13 +252,13 @@ def make_trial(
 
 
 def _scene(original: Scenario, release: Release, attacked: SuiteResult) -> Scene | None:
-    """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
+    """Return the data for reconstruction attacks on a release; None without groups, or without the original rows."""
     own, steps = original.original, release.steps
     if own is None:
         if is_grouped(Release(original.released, original.steps)):
             return None  # the rows of a table that is in groups already are not people's own
         own, steps = original.released, steps[len(original.steps) :]
-    # The attack that points at the most rows tells best in which group somebody is.
+    # The attack that points at most right rows is the best guess of each person's group.
     pointed = max(attacked.results, key=lambda each: each.rate.high).matching
     return Scene.of(own, Release(attacked.scenario.released, steps), attacked.scenario, pointed)
 
@@ -273,7 +273,7 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Best:
-    """The best protections for one purpose: their numbers among the trials, None where none is enough."""
+    """The best protections for one utility metric, by their index among the trials; None if none meets the goal."""
 
     keep: UtilityMetric
     guaranteed: int | None
@@ -287,13 +287,13 @@ class Protections(Drawn):
     Parameters
     ----------
     keep
-        What the release is for: which loss decides what is the cheapest.
+        The utility metric that decides.
     trials
-        Those that were tried on all users; the first is the release as it is.
+        The protections that were tried on all users; the first is the unprotected table.
     screened
         With many users: every protection, tried with only `n_users` of the `n_users_in_all`. Else empty.
     chosen
-        The number of the cheapest that reaches the goal, in `trials`; None if none does.
+        The index in `trials` of the lowest-cost protection that reaches the goal; None if none does.
     measured
         The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
         the people, confirmed with the other. None if there is none.
@@ -301,9 +301,9 @@ class Protections(Drawn):
         For each purpose, the best among `trials`: by what is guaranteed, and by what is measured, with each half of the
         people. Empty where the release reaches the goal as it is.
     not_tried
-        What could not be tried, and why.
+        The protections that could not be tried, and why.
     n_tried
-        How many protections that are, each counted once.
+        The number of protections, each counted once.
     """
 
     keep: UtilityMetric
@@ -350,19 +350,19 @@ class Protections(Drawn):
 
     @property
     def advised(self) -> Trial | None:
-        """Return the cheapest protection that reaches the goal; None where none does, or the release does as it is."""
+        """Return the lowest-cost protection that reaches the goal; None if none does, or none is needed."""
         return None if not self.chosen else self.trials[self.chosen]
 
     @property
     def only_measured(self) -> Trial | None:
-        """Return the cheapest protection that is only measured to be enough, if it is cheaper than what is advised."""
+        """Return the lowest-cost protection by measured risk alone, if it costs less than the advised one."""
         if not self.measured or self.measured == self.chosen:
             return None
         only = self.trials[self.measured]
         return None if only.passes else only
 
     def within(self, target: float, by: Decide, at_least: Judgement = PASS) -> list[Trial]:
-        """Return the protections, tried on all users, that are not above a target by what is guaranteed or measured.
+        """Return the protections, tried on all users, whose guaranteed or measured risk is within a target.
 
         Parameters
         ----------

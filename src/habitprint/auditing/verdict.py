@@ -47,7 +47,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer of an audit, as facts; `habitprint.wording.verdict` says it in sentences.
+    """The answer of an audit, as facts; `habitprint.wording.verdict` makes the sentences.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def reach_verdict(
     fail_above: float | None = None,
     on_all: Outcome | None = None,
 ) -> Verdict:
-    """Find out whether the table meets the target as it is, and if not, what would help.
+    """Return whether the unprotected table meets the target, and what would help if not.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def find_alternatives(
     needed: PeopleNeeded | None = None,
     n_released: int | None = None,
 ) -> tuple[Alternative, ...]:
-    """Return what would be enough where no protection is; nothing where one is, or none is needed.
+    """Return alternatives if no protection meets the target; otherwise nothing.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def find_alternatives(
     by_dimension = {curve.dimension: curve for curve in curves}
     resolution = by_dimension["resolution"]
     duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
-    # From the table as it is on, in the direction of less.
+    # From the point of the whole table, towards smaller values.
     is_squares = resolution.axis == "side of the squares in metres"
     coarser = resolution.points[1:] if is_squares else resolution.points[:-1][::-1]
     unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)

@@ -136,7 +136,7 @@ def _words(ids: pl.DataFrame, kind: Kind) -> list[Finding]:
 
 
 def check_names(read_as: ReadAs, n_rows: int) -> list[Finding]:
-    """Find columns whose names say that users are places and places are users.
+    """Find columns whose names show that users and places are swapped.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def check_names(read_as: ReadAs, n_rows: int) -> list[Finding]:
 
 
 def check_words(users: pl.Series, places: pl.Series) -> list[Finding]:
-    """Find ids that say of themselves that users are places and places are users, such as cell-17 and person-4.
+    """Find ids whose words show that users and places are swapped, such as cell-17 and person-4.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def check_words(users: pl.Series, places: pl.Series) -> list[Finding]:
 
 
 def check_moments(rows: pl.DataFrame) -> list[Finding]:
-    """Find users who come together as the lines of a receipt do: those at one time are at one place, again and again.
+    """Find "users" that are lines of a receipt: all of them are at one place at one time, again and again.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
 
 
 def check_tail(users: Numbers, places: Numbers) -> list[Finding]:
-    """Find users who are spread as places are, half of them with a few rows and some with very many, unlike places.
+    """Find users whose numbers of rows are spread like those of places: half have a few rows, some have very many.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def check_unused(unused: Mapping[str, int], n_rows: int) -> list[Finding]:
 def _check_rows(
     n_repeats: int, n_used: int, shared: SharedHistories, runs: Runs, n_users: int, *, has_places: bool
 ) -> list[Finding]:
-    """Find repeats, shared histories, clocks too coarse to tell them, and fixes of a device."""
+    """Find repeated rows, shared histories, clocks too coarse to detect them, and fixes of a device."""
     found = []
     if n_repeats:
         gravity = graded(n_repeats, n_used, MILD)

@@ -20,7 +20,7 @@ MORE_CROSSED = 4  # times as many of them as entries that are the same in both
 
 
 def check_sides(released: Histograms, known: Histograms) -> list[Finding]:
-    """Find what makes a comparison of two tables doubtful.
+    """Find faults that make a comparison of two tables unreliable.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _without_named(found: list[Finding], sums: list[Finding]) -> list[Finding]:
 
 
 def _sums(tables: Sequence[Histograms], kind: Literal["user", "place"]) -> list[Finding]:
-    """Find users or places whose counts are everywhere the sum of those of all others."""
+    """Find users or places whose counts are the sum of all others."""
     shown: list[str] = []
     for table in tables:
         ids, counts = _rows_of(table, kind)
@@ -124,7 +124,7 @@ def _check_swapped(
 
 
 def _are_entries_crossed(released: Histograms, known: Histograms) -> bool:
-    """Return whether an entry (a, b) of one table is (b, a) in the other, also where users and places have like ids.
+    """Return whether entries (a, b) of one table are (b, a) in the other, even if users and places have similar ids.
 
     People come back to their places. So far more entries are the same in both tables than are exchanged by accident.
     """

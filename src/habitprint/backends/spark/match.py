@@ -336,7 +336,7 @@ class SparkMatching:
             users.kept.unpersist()
 
     def to_matching(self) -> Matching:
-        """Bring everything to this machine, where it can be verified, as long as it fits.
+        """Load the whole matching into this machine's memory, where it can be verified.
 
         Examples
         --------

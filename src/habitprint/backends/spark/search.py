@@ -184,7 +184,7 @@ def search(
     max_memory: float = 1e18,
     progress: Progress = silent,
 ) -> Found:
-    """Find the `size` pairs with the largest total gain, or with at least (1 − ε) of it, of all pairs there are.
+    """Find the `size` pairs with the largest total gain, or with at least (1 − ε) of it, among all pairs.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def _round(found: Pass, n_added: int) -> Round:
 def _with_rest(
     look: Look, units: tuple[Indices, Indices], size: int, found: Found, n_kept: int, rounds: list[Round]
 ) -> Found:
-    """Pair users left over with each other, as long as any of them share a place: it can only add to the gain.
+    """Pair the remaining users with each other while any of them share a place: this can only add to the gain.
 
     After an optimum, nobody who is left does.
     """
@@ -313,7 +313,7 @@ class RowBlock(NamedTuple):
 
 
 class IndexBlock(NamedTuple):
-    """A block of known nodes: its places, who is there, and what they are worth; after the last, a place of nobody."""
+    """A block of known nodes: its places, the nodes at each place, and their shares; after the last, an empty place."""
 
     own: Indices
     by_place: Index
@@ -321,7 +321,7 @@ class IndexBlock(NamedTuple):
 
     @classmethod
     def of(cls, own: Indices, shares: SparseMatrix, weight: Weight, facts: PlaceFacts | None = None) -> "IndexBlock":
-        """Arrange the shares of some nodes over their own places by place; without facts, all places are alike."""
+        """Arrange the shares of some nodes over their own places by place; without facts, all places count equally."""
         index = make_index(scaled(shares, weight))
         index = index._replace(
             starts=np.append(index.starts, index.starts[-1]),
@@ -416,7 +416,7 @@ def as_array(numbers: Indices) -> Column:
 
 
 class Offers(NamedTuple):
-    """What is kept of a block of released nodes: ``n[i]`` offers of row i, row after row, and two bounds of all."""
+    """The kept offers of a block of released nodes: ``n[i]`` offers of row i, row after row, and two bounds."""
 
     n: Indices
     columns: SmallIndices

@@ -223,7 +223,7 @@ def open_events(session: SparkSession, source: DataFrame | Paths, reading: Readi
 
 
 def _ending(name: str) -> str:
-    """Return the ending that tells the format: .gz or .snappy may stand beside it."""
+    """Return the ending that names the format; .gz or .snappy may follow or precede it."""
     endings = [ending.lower() for ending in PurePosixPath(name).suffixes]
     known = [ending for ending in endings if ending in TEXT or ending == PARQUET]
     return (known or endings or [""])[-1]
@@ -255,7 +255,7 @@ def _column(name: str) -> Column:
 def _of_lines(
     session: SparkSession, paths: list[str], reading: Reading, ending: str, source: str, progress: Progress
 ) -> SparkEvents:
-    # As bytes: what is no letter must reach the rules of one machine as it is.
+    # As bytes: bytes that are no letters must reach the rules of one machine unchanged.
     lines = session.read.text(paths, lineSep="\n").select(
         sf.col("value").cast("binary").alias("line"),
         sf.xxhash64("_metadata.file_path", "_metadata.file_block_start").alias("block"),
@@ -440,7 +440,7 @@ def _count_by_day(events: SparkEvents, count: CountedAs) -> DataFrame:
 def _settled(
     period: periods.Period, usable: DataFrame, calendar: periods.Calendar, progress: Progress
 ) -> periods.Period:
-    """Return the period with what all rows together decide filled in: then it is told from each user's own days."""
+    """Return the period after the parts that depend on all rows are decided."""
     if isinstance(period, periods.OnDays):
         return replace(period, of=_settled(period.of, usable, calendar, progress))
     if isinstance(period, periods.HalvesOfRows):
@@ -523,7 +523,7 @@ def _count_users(counted: DataFrame, progress: Progress) -> dict[int, dict[str, 
 
 
 def _at_fault(events: SparkEvents, empty: Events, n_by_reason: Mapping[int, int], progress: Progress) -> pl.LazyFrame:
-    """Return some rows whose faults stop the work, to be shown; none if there are no such rows."""
+    """Return some invalid rows that stop the work, as examples."""
     at_fault = [number for number, reason in enumerate(empty.reasons, 1) if reason.is_fault and n_by_reason.get(number)]
     if empty.on_bad_rows != "fail" or not at_fault:
         return empty.frame
