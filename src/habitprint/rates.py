@@ -32,7 +32,8 @@ class IntervalMethod(StrEnum):
 
     ``INDEPENDENT``: there is none. ``JOINT``: all were matched jointly. ``ONE_BY_ONE``: each was matched alone, and a
     known user who was given several times counts once. ``SEEKERS``: each was matched alone, and everybody with the
-    right match counts. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
+    right match counts. ``ADDED``: the people whom something adds, less those whom it loses. ``STUDENT``: the rate is a
+    mean over repeats, and its interval tells how they vary.
 
     Examples
     --------
@@ -44,6 +45,7 @@ class IntervalMethod(StrEnum):
     JOINT = "Wilson's score interval, with the variance of chances in a joint matching"
     ONE_BY_ONE = "Wilson's score interval, with the variance of chances one by one, everybody counted once"
     SEEKERS = "Wilson's score interval, with the variance of chances one by one"
+    ADDED = "Newcombe's hybrid score interval of people gained less people lost"
     STUDENT = "Student's interval of the mean"
 
     def count_variance(self, rate: float, variance: float) -> float:
@@ -152,6 +154,29 @@ class Rate:
         """
         n_correct = min(math.fsum(chances), float(n))  # rounding must not find more people than there are
         return cls.of_sums(n_correct, math.fsum(chances**2), n, by_chance, method, level)
+
+    @classmethod
+    def added(cls, n_gained: int, n_lost: int, n_before: int, n: int) -> "Rate":
+        """Return by how much a rate rises, as a share of those who were not correct before; not below zero.
+
+        Its baseline is the rate before. The interval is that of the difference of two shares of all people, those who
+        are gained and those who are lost.
+
+        Examples
+        --------
+        >>> Rate.added(n_gained=9, n_lost=4, n_before=100, n=600).words
+        '1% (95% interval 0% to 3.4%; by chance 16.7%)'
+        >>> Rate.added(0, 0, n_before=0, n=72).high == wilson_interval(0, 72)[1]
+        True
+        """
+        n_others = n - n_before
+        if n_others < 1:
+            return cls(0.0, 1, 0.0, 0.0, 0.0, by_chance=1.0, method=IntervalMethod.ADDED)
+        gained, lost = (cls.of(part, n, 0.0, method=IntervalMethod.JOINT) for part in (n_gained, n_lost))
+        more = Difference.of(gained, lost)
+        low, high = (min(max(end * n / n_others, 0.0), 1.0) for end in (more.low, more.high))
+        n_more = max(n_gained - n_lost, 0)
+        return cls(float(n_more), n_others, n_more / n_others, low, high, n_before / n, method=IntervalMethod.ADDED)
 
     @classmethod
     def pooled(cls, rates: Sequence["Rate"]) -> "Rate":

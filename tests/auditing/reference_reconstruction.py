@@ -54,3 +54,14 @@ def fitted_rows(sums: np.ndarray, known: np.ndarray, unknown_part: float) -> np.
         rows = rows * sums / np.where(sums > 0, rows.sum(axis=0), 1)
         rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
     return np.asarray(rows)
+
+
+def claimable_rows(read: np.ndarray, known: np.ndarray, own: np.ndarray, step: float) -> list[np.ndarray]:
+    """Return what may be claimed of a person: what was read; that or own data; where both agree, their mean or own."""
+    agreed = np.array(
+        [
+            (one + two) / 2 if one and two and abs(one - two) <= 2 * step else 0.0
+            for one, two in zip(read, known, strict=True)
+        ]
+    )
+    return [read, *(row if row.sum() >= 0.5 - 1e-9 else own for row in (read, agreed))]

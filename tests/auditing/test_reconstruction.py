@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_reconstruction import exact_rows, fitted_rows, is_theirs, pieces_of, sums_of
+from hypothesis.extra.numpy import arrays
+from reference_reconstruction import claimable_rows, exact_rows, fitted_rows, is_theirs, pieces_of, sums_of
 from scipy import sparse
 
 import habitprint as hp
@@ -20,6 +21,7 @@ from habitprint.auditing.reconstruction import (
     _fit_known_rows,
     _judge,
     _subtract_others,
+    _with_own_data,
     attribute,
     point,
     reconstruct,
@@ -224,6 +226,33 @@ def test_fitting_finds_rows_that_no_other_attack_finds() -> None:
     found = hp.measure_risks(habits, hp.microaggregate(habits, k=2, units=100), known).reconstruction
     assert found is not None
     assert (found.method, found.rate.n_correct, found.rate.by_chance) == ("fitting", 2, 0)
+
+
+@given(arrays(np.float64, (6, 3), elements=st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.6])))
+def test_own_data_stand_in_where_a_release_says_too_little(values: np.ndarray) -> None:
+    read, known, own = (values[at : at + 2] for at in (0, 2, 4))
+    step = np.array([0.02, 0.1])
+    claims = _with_own_data(*(sparse.csr_array(rows) for rows in (read, known, own)), step)
+    expected = zip(*(claimable_rows(*rows) for rows in zip(read, known, own, step, strict=True)), strict=True)
+    for claimed, rows in zip(claims, expected, strict=True):
+        assert np.allclose(claimed.toarray(), rows)
+
+
+@pytest.mark.parametrize("least_members", [1, 2])
+@pytest.mark.parametrize("k", [5, 20])
+def test_a_release_of_what_the_attacker_knows_already_adds_no_row(k: int, least_members: int) -> None:
+    release = hp.microaggregate(KNOWN, k=k, least_members=least_members, seed=0)
+    found = hp.measure_risks(RELEASED, release, KNOWN).reconstruction
+    assert found is not None
+    assert found.rate.low == 0
+    assert found.rate.value < 0.01
+
+
+def test_rows_that_a_release_makes_an_attacker_lose_count_against_those_that_it_adds() -> None:
+    rate = hp.Rate.added(n_gained=8, n_lost=3, n_before=20, n=120)
+    assert (rate.n_correct, rate.n, rate.value, rate.by_chance) == (5, 100, 0.05, 20 / 120)
+    assert rate.low == 0 < rate.value < rate.high < hp.Rate.added(8, 0, 20, 120).high
+    assert hp.Rate.added(3, 8, 20, 120).value == 0
 
 
 def test_large_known_values_are_a_base_rate_where_whole_known_rows_are_not() -> None:

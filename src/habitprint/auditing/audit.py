@@ -56,7 +56,7 @@ from habitprint.weighing import Weight
 if TYPE_CHECKING:
     import altair as alt
 
-SCHEMA = "habitprint-audit/7"  # a change of meaning or of a name makes it /8; new names do not
+SCHEMA = "habitprint-audit/8"  # a change of meaning or of a name makes it /8; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -187,7 +187,7 @@ class Audit(Shown):
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/7', True)
+    ('habitprint-audit/8', True)
     """
 
     options: AuditOptions

@@ -33,8 +33,6 @@ Kind = Literal[
     "none",
     "micro-aggregation",
     "groups of shared places",
-    "groups of widely shared places",
-    "groups of common places",
     "uneven groups",
     "top places",
     "suppression",
@@ -47,8 +45,6 @@ Kind = Literal[
 GROUPED: tuple[Kind, ...] = (
     "micro-aggregation",
     "groups of shared places",
-    "groups of widely shared places",
-    "groups of common places",
     "uneven groups",
 )
 
@@ -196,7 +192,6 @@ def list_candidates(
     in_pairs = {*GROUPS_IN_PAIRS, enough}
     even = [micro_aggregation(k) for k in groups]
     shared = [shared_places(k) for k in groups if k in in_pairs]
-    shared += [make(k) for make in (widely_shared_places, common_places) for k in groups if k == enough]
     uneven = [] if smallest is None else _uneven(mean, smallest, largest)
     # After the two mildest of several: strong ones need no second protection.
     starts = [*(coarse or rare)[:2], *top[:2]]
@@ -229,19 +224,6 @@ shared_places = partial(
     "groups of shared places",
     "groups of {}; only places visited by 2 or more members",
     partial(mechanisms.Microaggregate, least_members=2),
-)
-# Nor can a member who knows their own value subtract it to get the value of another.
-widely_shared_places = partial(
-    _of,
-    "groups of widely shared places",
-    "groups of {}; only places visited by 3 or more members",
-    partial(mechanisms.Microaggregate, least_members=3),
-)
-common_places = partial(
-    _of,
-    "groups of common places",
-    "groups of {}; only places visited by 5 or more members",
-    partial(mechanisms.Microaggregate, least_members=5),
 )
 top_places = partial(_of, "top places", "the {:,} most popular places only", mechanisms.KeepTopPlaces)
 suppression = partial(_of, "suppression", "no count below {:,}", mechanisms.SuppressBelow)

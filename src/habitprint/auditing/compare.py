@@ -246,7 +246,7 @@ class Comparison(Drawn):
             "audit": [audit.name for audit in self.audits],
             "passes": [audit.passes for audit in self.audits],
             "target": [audit.target for audit in self.audits],
-            "guaranteed": [audit.guaranteed.average for audit in self.audits],
+            "guaranteed": [audit.guaranteed.stated for audit in self.audits],
             "difference": [None, *(other.difference.value for other in self.others)],
         }
         return rates_frame(names, [audit.strongest.rate for audit in self.audits])

@@ -18,9 +18,12 @@ attacker who has the file takes such sums apart in five ways:
 A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
 and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
 is within the step in which values are published, so rounding alone makes no attack fail, and off by half of itself at
-most, so a coarse step proves nothing. People of whom the attacker's own table says as much without the release do not
-count: they are the base rate. There the attacker claims only large known values, from the threshold on that is best
-over all people.
+most, so a coarse step proves nothing.
+
+What the attacker's own table shows without any release is the base rate: there they claim large known values, from the
+threshold on that is best over all people. The release adds the people whose row is then right, less those whose row
+was right before: an attacker cannot tell which of two claims is right, so every way of claiming uses own data where the
+release says too little of a person.
 
 A place that s of m members visited belongs to a given one with probability s/m, if nothing tells the members apart. An
 attacker who knows the habits of some of them does better. So attribution is measured beside that base rate, and never
@@ -63,6 +66,7 @@ MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
 EXACT = 1e-9  # values nearer than this are equal
 RIGHT = 0.5  # a value that is off by more than this part of itself is wrong, however coarse the published step is
 CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # known values are claimed from one of these on, without any release
+AGREE = 2  # published steps apart: what is read off a group and what is known are about the same
 LEAST_FITTED = 0.1  # smaller fitted values are not claimed: most of them are wrong
 UNKNOWN_PARTS = (0.03, 0.001)  # of a known row may be at any place of the group: fitting assumes one or the other
 N_FITTINGS = 50  # after which fitted values hardly change
@@ -171,10 +175,12 @@ class Reconstruction:
     method
         The attack that reconstructs the rows of most people.
     rate
-        The share of people whose row is reconstructed, by shares or by places. It leaves out people whose row the
-        attacker's own data show without any release. `by_chance` is the share of these people: the base rate.
+        The rows that the release adds: the people whose row is reconstructed with it, by shares or by places, less
+        those whose row is then lost; as a share of those whose row the attacker's own data do not show. By chance is
+        the share of all people whose row they do show: by the large values of the known row, from the threshold that
+        shows the most rows.
     by_shares, by_places
-        The share with at least half of their shares reconstructed, and with at least half of their places.
+        The same where a row holds at least half of a person's shares, and half of their places.
     few_places, more_places
         The same rate among people with one or two places, and among all others; None if there are none.
     pieced
@@ -342,32 +348,61 @@ def reconstruct(
             for rows in _intersect(scene, other, progress):
                 yield "intersection", rows
 
-    # What the attacker knows anyway, the release does not give away.
-    thresholds = (_from(scene.known_of_people, least) for least in CLAIMED)
-    alone = [np.logical_or(*_judge(rows, scene.own, scene.tolerance)) for rows in thresholds]
-    known_alone = max(alone, key=np.count_nonzero)
-    judged: list[tuple[UnmixingMethod, Booleans, Booleans]] = []
-    for way, rows in claims():
-        in_shares, in_places = _judge(_take_rows(rows, of_person), scene.own, scene.tolerance)
-        judged.append((way, in_shares & ~known_alone, in_places & ~known_alone))
-    method, by_shares, by_places = max(judged, key=lambda each: np.count_nonzero(each[1] | each[2]))
-    is_found, is_few = by_shares | by_places, np.diff(scene.own.indptr) <= FEW
+    def judged(rows: SparseMatrix) -> tuple[Booleans, Booleans, Booleans]:
+        by_shares, by_places = _judge(rows, scene.own, scene.tolerance)
+        return by_shares | by_places, by_shares, by_places
 
-    def rate_among(is_asked: Booleans) -> Rate | None:
-        is_asked = is_asked & ~known_alone
-        return _rate(is_found[is_asked]) if is_asked.any() else None
+    def n_right(judged: tuple[Booleans, ...]) -> int:
+        return int(np.count_nonzero(judged[0]))
 
-    n_known_alone = int(np.count_nonzero(known_alone))
-    n = max(n_people - n_known_alone, 1)
-    return Reconstruction(
-        method=method,
-        rate=_rate(is_found, n, n_known_alone / n_people),
-        by_shares=_rate(by_shares, n),
-        by_places=_rate(by_places, n),
-        few_places=rate_among(is_few),
-        more_places=rate_among(~is_few),
-        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), n_people),
+    known = scene.known_of_people
+    without = max((_from(known, least) for least in CLAIMED), key=lambda rows: n_right(judged(rows)))
+    with_release: list[tuple[UnmixingMethod, tuple[Booleans, ...]]] = [
+        (way, judged(claimed))
+        for way, rows in claims()
+        for claimed in _with_own_data(_take_rows(rows, of_person), known, without, scene.tolerance)
+    ]
+    method, after = max(with_release, key=lambda each: n_right(each[1]))
+    before = judged(without)
+    rate, by_shares, by_places = (_added(*each, n_people) for each in zip(before, after, strict=True))
+    is_few = np.diff(scene.own.indptr) <= FEW
+    few_places, more_places = (
+        _added(before[0][are_asked], after[0][are_asked], int(are_asked.sum())) if are_asked.any() else None
+        for are_asked in (is_few, ~is_few)
     )
+    pieced = _rate(_are_pieced(pieces, group_of_piece, scene), n_people)
+    return Reconstruction(method, rate, by_shares, by_places, few_places, more_places, pieced)
+
+
+def _with_own_data(
+    claimed: SparseMatrix, known: SparseMatrix, without: SparseMatrix, step: Floats
+) -> Iterator[SparseMatrix]:
+    """Yield the rows that an attacker may claim of everybody who counts, from what is read off the groups.
+
+    All that is read; or, where that is less than half of a row, own data instead; or only values that are about as
+    known, if they are half of a row, and own data instead.
+    """
+    yield claimed
+    yield _or_else(claimed, without)
+    row, place, read, own = shared_cells(claimed, known)
+    agree = np.abs(read - own) <= AGREE * step[row]
+    means = (read[agree] + own[agree]) / 2
+    yield _or_else(sparse.csr_array((means, (row[agree], place[agree])), claimed.shape), without)
+
+
+def _or_else(rows: SparseMatrix, others: SparseMatrix) -> SparseMatrix:
+    """Return rows, and another one instead of each that holds less than a row must hold to count."""
+    holds = np.asarray(rows.sum(axis=1)).ravel() >= HELD - EXACT
+    ones, rest = (sparse.diags_array(part.astype(np.float64)) for part in (holds, ~holds))
+    chosen = sparse.csr_array(ones @ rows + rest @ others)
+    chosen.eliminate_zeros()
+    return chosen
+
+
+def _added(before: Booleans, after: Booleans, n: int) -> Rate:
+    """Return which rows a release adds to those that were right before, among n people."""
+    gained, lost, n_before = (int(np.count_nonzero(each)) for each in (after & ~before, before & ~after, before))
+    return Rate.added(gained, lost, n_before, n)
 
 
 def point(tables: Scenario, progress: Progress = silent) -> Matching:

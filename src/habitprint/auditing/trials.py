@@ -89,7 +89,7 @@ class Trial:
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
-        return f"Trial({self.label}: {verdict}; {self.risk.words}; guaranteed {self.guaranteed.average:.4g})"
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; guaranteed {self.guaranteed.stated:.4g})"
 
     @property
     def strongest(self) -> Outcome:
@@ -163,7 +163,7 @@ class Trial:
         """Return the trial with the worse of two draws of the same protection, each share on its own."""
         return replace(
             self,
-            guaranteed=max(self.guaranteed, other.guaranteed, key=lambda each: each.average),
+            guaranteed=max(self.guaranteed, other.guaranteed, key=lambda each: each.stated),
             attacks=strongest_of_each((*self.attacks, *other.attacks)),
             n_attacks=self.n_attacks + other.n_attacks,
             selection_rate=max(self.selection_rate, other.selection_rate, key=lambda rate: rate.high),
@@ -337,7 +337,7 @@ class Protections(Drawn):
             "parameter": [trial.parameter for trial in trials],
             "passes": [trial.passes for trial in trials],
             "is_advised": [trial is self.advised for trial in trials],
-            "guaranteed": [trial.guaranteed.average for trial in trials],
+            "guaranteed": [trial.guaranteed.stated for trial in trials],
             **{f"loss_{keep}": [trial.loss_for(keep) for trial in trials] for keep in SCALES},
             "n_dropped": [trial.n_dropped for trial in trials],
         }

@@ -465,7 +465,7 @@ ROWS: dict[str, Callable[[Compared], str]] = {
     "re-identified": lambda audit: f"{percent(audit.rate.value)} of {comparing.people_of(audit)}",
     "95% interval": lambda audit: audit.rate.interval_words,
     "row pointed at": lambda audit: (
-        f"guaranteed: at most {at_most(audit.guaranteed.average)}" if audit.guaranteed.average < 1 else "no guarantee"
+        f"guaranteed: at most {at_most(audit.guaranteed.stated)}" if audit.guaranteed.stated < 1 else "no guarantee"
     ),
     "verdict": comparing.verdict_of,
     "lost": lambda audit: comparing.lost_by(audit) if audit.losses is None else about_costs(audit.losses),

@@ -161,9 +161,22 @@ class GuaranteedRisk:
             return cls(0.0, 0.0)
         return cls(math.fsum(1.0 / sizes) / len(sizes), 1.0 / int(sizes.min()))
 
+    @property
+    def stated(self) -> float:
+        """Return the risk that is stated as a guarantee: the average, or 1 where somebody's row is unique.
+
+        A low average promises nothing to a person whose row is unique.
+
+        Examples
+        --------
+        >>> GuaranteedRisk(0.04, 0.5).stated, GuaranteedRisk(0.04, 1.0).stated
+        (0.04, 1.0)
+        """
+        return self.average if self.highest < 1 else 1.0
+
     def is_within(self, target: float) -> bool:
-        """Return whether the average risk is not above a target."""
-        return self.average <= target + ROUNDING
+        """Return whether the stated risk is not above a target."""
+        return self.stated <= target + ROUNDING
 
     def is_within_for_each(self, target: float) -> bool:
         """Return whether the highest risk of any person is within a target."""

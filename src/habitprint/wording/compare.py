@@ -234,7 +234,7 @@ def build_comparison(found: Comparison, figure: blocks.Figure) -> blocks.Page:
 def _shares(found: Comparison) -> list[Block]:
     rows, apart = [], []
     for audit in found.audits:
-        bound, target = rounded_up(audit.guaranteed.average), Cell(percent(audit.target), audit.target)
+        bound, target = rounded_up(audit.guaranteed.stated), Cell(percent(audit.target), audit.target)
         rows.append([audit.name, *rate_cells(audit.rate), bound, target, audit.passes])
     for other in found.others:
         ends = other.difference.value, other.difference.low, other.difference.high
@@ -273,7 +273,7 @@ def _advice(found: Comparison) -> blocks.Table:
         if (trial := audit.advised) is None:
             rows.append([audit.name, advice_of(audit), *[None] * (len(LOSSES) + 3)])
         else:
-            ends = rounded_up(trial.guaranteed.average), rounded_up(trial.risk.high)
+            ends = rounded_up(trial.guaranteed.stated), rounded_up(trial.risk.high)
             rows.append([audit.name, trial.label, *ends, *_costs(trial.losses), trial.n_dropped])
     heads = ["Audit", "Recommended", "Guaranteed: at most", "Measured, up to", *LOSS_HEADS, "People removed"]
     return table("Recommended protections", heads, rows)

@@ -86,7 +86,7 @@ def guarantee_of(trial: Trial) -> str:
     >>> guarantee_of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0])
     'there is no guarantee'
     """
-    average = trial.guaranteed.average
+    average = trial.guaranteed.stated
     return "there is no guarantee" if average >= 1 else f"the guarantee is {at_most(average)}"
 
 
@@ -113,7 +113,7 @@ def _why_none(audit: Audit) -> str:
     useful = [(loss, trial) for loss, trial in losses if loss is not None and loss <= scale.worst]
     if within or not useful:
         return ""
-    _, least = min(useful, key=lambda one: (one[1].guaranteed.average, one[1].risk.high, one[0]))
+    _, least = min(useful, key=lambda one: (one[1].guaranteed.stated, one[1].risk.high, one[0]))
     return (
         f" The lowest guarantee at {scale.one} of at most {scale.limit} is that of “{least.label}”: "
         f"{bound_in_short(least.guaranteed)}. Cost: {about_costs(least.losses)}."
@@ -162,7 +162,7 @@ def short_table(found: Protections) -> blocks.Table:
     rows = []
     for trial in (found.trials[at] for at in shown):
         rebuilt = None if trial.reconstruction is None else trial.reconstruction.rate.high
-        ends = map(_end, (trial.guaranteed.average, trial.risk.high, rebuilt))
+        ends = map(_end, (trial.guaranteed.stated, trial.risk.high, rebuilt))
         rows.append([trial.label, *ends, _loss(trial, found.keep)])
     heads = ["Protection", "guarantee", "measured, up to", "reconstructed, up to", "loss"]
     marked = [at == found.chosen for at in shown]
@@ -200,7 +200,7 @@ def _cells(trial: Trial, note: str, *, has_confident: bool) -> list[object]:
     return [
         Cell(trial.label, note=note),
         "not measured" if trial.passes is None else trial.passes,
-        _end(trial.guaranteed.average),
+        _end(trial.guaranteed.stated),
         _end(None if taken is None else taken.rate.high),
         Cell(least + in_column(risk.value), risk.value),
         Cell(least + in_column(rounded_up(risk.high)), risk.high),

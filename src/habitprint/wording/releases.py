@@ -41,7 +41,7 @@ STRANGERS: dict[StrangerCode, str] = {
 }
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, so they may tell whose row is whose"
-UNIQUE = "nothing is guaranteed: every row is unique"
+UNIQUE = "nothing is guaranteed: some rows are unique"
 NOT_MEASURED = "not measured: that needs the original, the attacker's data, and groups that no later step changed"
 WHOLE_ROWS = "each row is published whole: an attacker who points at the right row has it"
 
@@ -372,7 +372,7 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     """
     pointed = NOT_FRESH
     if (guaranteed := risks.guaranteed) is not None:
-        pointed = f"guaranteed: {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
+        pointed = f"guaranteed: {bound_in_short(guaranteed)}" if guaranteed.stated < 1 else UNIQUE
     rows = places = NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     if (found := risks.reconstruction) is not None:
         few = found.few_places
@@ -396,10 +396,8 @@ def bound_in_short(guaranteed: GuaranteedRisk) -> str:
     'an attacker who points at a person’s row is right at most 5.1% of the time on average, and at most 10% for any \
 person'
     """
-    mean, largest = at_most(guaranteed.average), at_most(guaranteed.highest)
+    mean, largest = at_most(guaranteed.stated), at_most(guaranteed.highest)
     most = "" if mean == largest else f" on average, and at most {largest} for any person"
-    if guaranteed.highest >= 1:
-        most = " on average; for some people, nothing is guaranteed"
     return f"an attacker who points at a person’s row is right at most {mean} of the time{most}"
 
 
@@ -411,8 +409,8 @@ def tell_bound(guaranteed: GuaranteedRisk) -> str:
     >>> tell_bound(GuaranteedRisk(0.2, 0.2))
     'An attacker who points at a person’s row is right at most 20% of the time.'
     """
-    if guaranteed.average >= 1:
-        return "None. No two rows are identical, so attacks that were not run may re-identify more people."
+    if guaranteed.stated >= 1:
+        return "None. Some rows are unique, so attacks that were not run may re-identify more people."
     return sentence(bound_in_short(guaranteed))
 
 

@@ -42,7 +42,7 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     """
     verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
     people = "people" if audit.data.scope.whole is None else "sampled people"
-    average = verdict.guaranteed.average
+    average = verdict.guaranteed.stated
     bound = f"at most {at_most(average)} of rows pointed at" if average < 1 else "none"
     if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
         return _share(audit, audit.on_all.rate, "of all people can be re-identified")
@@ -99,7 +99,7 @@ def tiles(audit: Audit) -> Tiles:
     elif taken.is_grouped:
         rows = Tile("Rows reconstructed", "not measured", "needs the original table")
     where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
-    bound = ("none", "") if guaranteed.average >= 1 else (f"at most {at_most(guaranteed.average)}", "pointing at a row")
+    bound = ("none", "") if guaranteed.stated >= 1 else (f"at most {at_most(guaranteed.stated)}", "pointing at a row")
     return Tiles(
         (
             Tile(f"Measured risk{sampled}", percent(rate.value), interval(rate)),
@@ -149,7 +149,7 @@ def recommendation(audit: Audit) -> Card:
 
 
 def _guarantee(trial: Trial) -> str:
-    return "None." if trial.guaranteed.average >= 1 else tell_bound(trial.guaranteed)
+    return "None." if trial.guaranteed.stated >= 1 else tell_bound(trial.guaranteed)
 
 
 def cautions(audit: Audit) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ def about_gate(audit: Audit) -> str:
         return ""
     sampled, taken = of_sample(audit.data.scope), audit.protections.trials[0].taken
     of_both = ", in the sample or on all people" if sampled else ""
-    bound = f"; guaranteed{sampled}: {bound_in_short(verdict.guaranteed)}" if verdict.guaranteed.average < 1 else ""
+    bound = f"; guaranteed{sampled}: {bound_in_short(verdict.guaranteed)}" if verdict.guaranteed.stated < 1 else ""
     rows = "; rows reconstructed: not measured" if taken.is_grouped else ""
     if taken.found is not None:
         rows = f"; rows reconstructed: up to {at_most(taken.found.rate.high)}"
