@@ -48,8 +48,8 @@ def test_the_worse_of_two_draws_has_the_higher_share_of_each() -> None:
 
 
 def calls() -> tuple[hp.Histograms, hp.Histograms]:
-    """Return people in groups of whom a first draw reconstructs 2 rows of 94, and others 3 to 6, which is too much."""
-    events = hp.events_from_frame(hp.datasets.calls_twin(107).events)
+    """Return people of whose rows draws reconstruct different numbers."""
+    events = hp.events_from_frame(hp.datasets.calls_twin(200).events)
     released, known = hp.split(events, hp.ConsecutiveWeeks("2012-04-09"), users="all")
     return released, known
 
