@@ -232,7 +232,7 @@ def test_fitting_finds_rows_that_no_other_attack_finds() -> None:
 def test_own_data_stand_in_where_a_release_says_too_little(values: np.ndarray) -> None:
     read, known, own = (values[at : at + 2] for at in (0, 2, 4))
     step = np.array([0.02, 0.1])
-    claims = _with_own_data(*(sparse.csr_array(rows) for rows in (read, known, own)), step)
+    claims = _with_own_data(sparse.csr_array(read), sparse.csr_array(known), sparse.csr_array(own), step)
     expected = zip(*(claimable_rows(*rows) for rows in zip(read, known, own, step, strict=True)), strict=True)
     for claimed, rows in zip(claims, expected, strict=True):
         assert np.allclose(claimed.toarray(), rows)
