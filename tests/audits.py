@@ -43,6 +43,11 @@ def prepare_events(events: hp.Events, period: Period | None = None, options: hp.
     return prepare(Subject(events, period), options)
 
 
+def asked(goal: Goal, **others: Any) -> hp.AuditOptions:
+    """Return the options of an audit with a goal, without noise."""
+    return hp.AuditOptions(**vars(goal), noise=False, **others)
+
+
 def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal) -> Trial:
     """Protect, run the full suite, and measure what is lost; unprotected, the attacks were made before."""
     release, tables = base.scenario.protected_by(candidate.mechanism)

@@ -386,20 +386,9 @@ class Scaling:
         sizes = np.geomspace(min(self.smallest, n), max(n, self.n_measured), N_FAN)
         whole = sorted({round(size) for size in sizes} | {n, self.n_measured})
         fan = tuple(FanPoint(size, *self._ends(size)) for size in whole)
-        asked = fan[whole.index(n)]
-        return Forecast(
-            n,
-            asked.share,
-            asked.low,
-            asked.high,
-            self._floor(n),
-            self.n_measured,
-            self.measured,
-            self.law,
-            self.discrepancy,
-            fan,
-            None if target is None or target >= 1 else self.people_for(target),  # all may be: any number is enough
-        )
+        needed = None if target is None or target >= 1 else self.people_for(target)  # all may be: any number is enough
+        measured = self.n_measured, self.measured
+        return Forecast(n, *self._ends(n), self._floor(n), *measured, self.law, self.discrepancy, fan, needed)
 
     def people_for(self, target: float) -> PeopleNeeded:
         """Return how many people there must be for the share to be within a target."""

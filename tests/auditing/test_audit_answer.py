@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town, canonical, run_trial
+from audits import asked, audit_of_town, canonical, run_trial
 from habitprint.attacks import Scenario, SuiteResult, run_suite
 from habitprint.auditing import people, search
 from habitprint.auditing.candidates import (
@@ -46,7 +46,7 @@ def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
 def answered(found: hp.Audit, **changes: Protections | people.People) -> hp.Audit:
     """Return the same audit with other protections or people, and the verdict on it."""
     changed = replace(found, **changes)  # type: ignore[arg-type]
-    verdict = reach_verdict(found.options.goal, changed.protections)
+    verdict = reach_verdict(found.options, changed.protections)
     return replace(changed, verdict=verdict)
 
 
@@ -239,7 +239,7 @@ def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: 
 
     monkeypatch.setattr(search, "list_candidates", candidates)
     whole = attacked(*hp.datasets.town(20, 5))
-    protections = find_protection(whole, whole, [], Goal(0.05), noise=False)[0]
+    protections = find_protection(whole, whole, [], asked(Goal(0.05)))[0]
     assert protections.not_tried[0].label == "no count below 1,000,000"
     assert "no count reaches" in protections.not_tried[0].why
     assert [trial.label for trial in protections.trials][:2] == ["unprotected", "groups of 3"]
@@ -296,7 +296,7 @@ def test_at_one_place_only_totals_tell() -> None:
 
 @pytest.mark.parametrize(("fail_above", "fails"), [(0.99, False), (0.5, True), (None, None)])
 def test_the_gate_is_about_the_unprotected_data(found: hp.Audit, fail_above: float | None, fails: bool | None) -> None:
-    verdict = reach_verdict(Goal(0.1), found.protections, fail_above=fail_above)
+    verdict = reach_verdict(asked(Goal(0.1), fail_above=fail_above), found.protections)
     assert verdict.fails_gate is fails
     assert replace(verdict, fails_gate=None) == found.verdict
 

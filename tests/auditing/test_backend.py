@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town
+from audits import asked, audit_of_town
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.goal import Goal
@@ -74,7 +74,7 @@ def sampled() -> hp.Audit:
 
 
 def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
-    verdict = reach_verdict(Goal(target), protections, fail_above=target, on_all=on_all)
+    verdict = reach_verdict(asked(Goal(target), fail_above=target), protections, on_all=on_all)
     options = msgspec.structs.replace(found.options, target=target)
     return replace(found, on_all=on_all, protections=protections, options=options, verdict=verdict)
 

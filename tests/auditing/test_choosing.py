@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town, canonical, run_trial
+from audits import asked, audit_of_town, canonical, run_trial
 from habitprint.attacks import Scenario, full_suite, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import UNPROTECTED, group_needed, list_candidates, micro_aggregation
@@ -43,7 +43,7 @@ def tried(keep: UtilityMetric, decide: Decide, most_users: int = 150) -> tuple[G
     whole = run_suite(TABLES)
     some = TABLES.sample(most_users, goal.seed)
     part = whole if some is TABLES else run_suite(some)
-    return goal, find_protection(whole, part, [], goal, noise=False)[0]
+    return goal, find_protection(whole, part, [], asked(goal))[0]
 
 
 def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
@@ -153,7 +153,7 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
     monkeypatch.setattr(search, "next_step", note)
     goal = Goal(0.18, "measured")
     whole = run_suite(TABLES)
-    found, _ = find_protection(whole, whole, [], goal, noise=False)
+    found, _ = find_protection(whole, whole, [], asked(goal))
     assert further
     halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here

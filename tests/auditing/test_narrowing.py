@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from audits import run_trial
+from audits import asked, run_trial
 from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
@@ -26,7 +26,7 @@ def tried_on(most_users: int, tables: Scenario, goal: Goal) -> Protections:
     whole = run_suite(tables)
     some = tables.sample(most_users, goal.seed)
     part = whole if some is tables else run_suite(some)
-    return find_protection(whole, part, [], goal, noise=False)[0]
+    return find_protection(whole, part, [], asked(goal))[0]
 
 
 def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
@@ -59,7 +59,7 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
     part = run_suite(TABLES.sample(100, 0))
     sure = Rate.of(50, 50, 1 / 150)
     goal = Goal(0.99, "measured", confident_target=0.5)
-    found = find_protection(whole, part, [], goal, look=lambda _: (sure, None), noise=False)[0]
+    found = find_protection(whole, part, [], asked(goal), lambda _: (sure, None))[0]
     assert found.trials[0].passes is False
     assert found.trials[0].most_confident == sure
     assert found.advised is not None

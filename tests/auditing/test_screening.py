@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 import habitprint as hp
-from audits import run_trial
+from audits import asked, run_trial
 from habitprint import attacks as attack_module
 from habitprint.attacks import (
     ALL_WEIGHTS,
@@ -30,7 +30,7 @@ TABLES = Scenario(*hp.datasets.town(40, 8, seed=4), truth="same-id")
 
 def found_on(tables: Scenario, goal: Goal) -> Protections:
     whole = run_suite(tables)
-    return find_protection(whole, whole, [], goal, noise=False)[0]
+    return find_protection(whole, whole, [], asked(goal))[0]
 
 
 def answers(found: Protections) -> list[str | None]:
@@ -66,9 +66,9 @@ def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
     def attack_all(tables: Scenario, *_ways: object, **_options: Any) -> SuiteResult:
         return run_suite(tables, whole.suite_for_protected)
 
-    fast = find_protection(whole, whole, [], Goal(target, decide), noise=False)[0]
+    fast = find_protection(whole, whole, [], asked(Goal(target, decide)))[0]
     monkeypatch.setattr(search, "run_screening", attack_all)
-    slow = find_protection(whole, whole, [], Goal(target, decide), noise=False)[0]
+    slow = find_protection(whole, whole, [], asked(Goal(target, decide)))[0]
     assert all(trial.is_full_suite for trial in slow.trials)
     assert sum(not trial.is_full_suite for trial in fast.trials) > len(fast.trials) / 2
     assert answers(fast) == answers(slow)
@@ -81,7 +81,7 @@ def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: 
     tables = Scenario(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
     whole, part = run_suite(tables), run_suite(tables.sample(120, seed))
     goal = Goal(0.1, decide)
-    screened, all_of_them = (find_protection(whole, base, [], goal, noise=False)[0] for base in (part, whole))
+    screened, all_of_them = (find_protection(whole, base, [], asked(goal))[0] for base in (part, whole))
     assert screened.n_on_all < all_of_them.n_on_all
     costs = []
     for found in (screened, all_of_them):
@@ -135,7 +135,7 @@ def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return count(scenario, attack, matching)
 
     monkeypatch.setattr(attack_module, "count_identified", watched)
-    found = find_protection(whole, whole, [], Goal(0.2), noise=False)[0]
+    found = find_protection(whole, whole, [], asked(Goal(0.2)))[0]
     assert sum(trial.is_full_suite for trial in found.trials[1:]) > 0
     assert len(made) > len(found.trials)
     assert len(set(made)) == len(made)

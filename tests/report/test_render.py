@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import NAMES, Canonical, audit_of_town, read_canonical
+from audits import NAMES, Canonical, asked, audit_of_town, read_canonical
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.preparation import EventsFacts, Unused
@@ -34,7 +34,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
     """Return the audit as it would be with these protections."""
     goal = Goal(found.verdict.target, found.options.decide, found.options.confident_target, found.options.seed)
-    verdict = reach_verdict(goal, protections)
+    verdict = reach_verdict(asked(goal), protections)
     return replace(found, protections=protections, verdict=verdict)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from habitprint.arguments import AnyTable
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
-from habitprint.auditing.candidates import Candidate, coarser_places
+from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
 from habitprint.auditing.explanation import Explanation, Internal
 from habitprint.auditing.goal import Decide
@@ -545,10 +545,6 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         people, _ = assess(progress)
         return people.most_confident, people.confidence
 
-    def protect(progress: Progress) -> tuple[Protections, tuple[Candidate, ...]]:
-        noise, counts = options.noise, options.counts
-        return find_protection(whole, part, steps, goal, look=look, noise=noise, counts=counts, progress=progress)
-
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
         again, n_in_all = (joint, None) if part is whole else (part.strongest_joint, joint.rate.n)
         overlap = options.overlap
@@ -566,7 +562,9 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         return times, curves
 
     # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
-    (protections, tried), (times, curves) = run_two(protect, see_what_matters, progress)
+    (protections, tried), (times, curves) = run_two(
+        partial(find_protection, whole, part, steps, options, look), see_what_matters, progress
+    )
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     # Of a protected table, parts say nothing about more people: its groups would be others.
@@ -599,18 +597,9 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         training=training,
         linkage=times.linkage,
         protections=protections,
-        alternatives=find_alternatives(
-            goal,
-            tables,
-            curves,
-            protections,
-            needed=None if forecast is None else forecast.needed,
-            n_released=None if everybody is None else everybody.n_released,
-        ),
+        alternatives=find_alternatives(goal, tables, curves, protections, forecast, everybody),
         people=people,
-        verdict=reach_verdict(
-            goal, protections, is_protected=bool(tables.steps), fail_above=options.fail_above, on_all=on_all
-        ),
+        verdict=reach_verdict(options, protections, is_protected=bool(tables.steps), on_all=on_all),
         forecast=forecast,
         place_map=draw_map(joint, subject.positions, grid),
         on_all=on_all,

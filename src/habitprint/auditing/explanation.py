@@ -157,13 +157,8 @@ class Explanation(Drawn):
         """
         require_option("rows", rows, get_args(Part))
         if rows == "protections":
-            kinds = {
-                "label": pl.String(),
-                "chance": pl.Float64(),
-                "n_identical": pl.Int64(),
-                "is_advised": pl.Boolean(),
-            }
-            return pl.DataFrame(self.protections, schema=kinds).rename({"label": "protection"})
+            shelters = pl.DataFrame(self.protections, schema_overrides={"n_identical": pl.Int64})
+            return shelters.rename({"label": "protection"})
         return pl.DataFrame(self.places if rows == "places" else self.rivals)
 
 

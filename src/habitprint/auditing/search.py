@@ -17,6 +17,7 @@ from habitprint.auditing.candidates import (
     why_no_noise,
 )
 from habitprint.auditing.goal import FAIL, OPEN, ROWS, Decide, Goal, judge
+from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.people import Confidence, look_closer
 from habitprint.auditing.trials import Best, NotTried, Protections, Trial, make_trial
 from habitprint.errors import InputError
@@ -381,11 +382,8 @@ def find_protection(
     whole: SuiteResult,
     part: SuiteResult,
     coarser: Sequence[Candidate],
-    goal: Goal,
-    *,
+    options: AuditOptions,
     look: Look | None = None,
-    noise: bool = True,
-    counts: bool = False,
     progress: Progress = silent,
 ) -> tuple[Protections, tuple[Candidate, ...]]:
     """Return the results of the tried protections, and the candidates in the order of their trials.
@@ -408,25 +406,22 @@ def find_protection(
         may cost least are tried again with all users.
     coarser
         Ways to put places together.
-    goal
-        What must be reached.
+    options
+        What must be reached, and which protections are tried. Noise has no seed, so its trials differ from run to run.
     look
         What tells how sure claims about the table as it is are. It is asked last, unless the answer depends on it.
-    noise
-        Whether to try noise; it has no seed, so those trials differ from run to run.
-    counts
-        Whether counts are released; else shares.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.attacks import Scenario
     >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
-    >>> found, _ = find_protection(tables, tables, [], Goal(0.2), noise=False)
+    >>> found, _ = find_protection(tables, tables, [], hp.AuditOptions(target=0.2, noise=False))
     >>> found.advised.guaranteed.is_within(0.2)
     True
     """
-    released, n_users = whole.scenario.released, part.scenario.released.n_users
+    goal, released, n_users = options.goal, whole.scenario.released, part.scenario.released.n_users
+    noise, counts = options.noise, options.counts
     candidates = list_candidates(released, coarser, goal, n_users=n_users, noise=noise, counts=counts)
     runner = _Runner(whole, part, goal, look, progress)
     tried, screened = Tried(goal, tuple(candidates)), dict[Candidate, Trial]()

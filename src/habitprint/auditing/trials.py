@@ -144,15 +144,8 @@ class Trial:
         """
         if high is None:
             high = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
-        return Evidence(
-            self.guaranteed,
-            high,
-            self.taken,
-            self.is_full_suite,
-            self.most_confident,
-            self.confidence,
-            is_looked_at=is_looked_at,
-        )
+        claims = self.most_confident, self.confidence
+        return Evidence(self.guaranteed, high, self.taken, self.is_full_suite, *claims, is_looked_at=is_looked_at)
 
     def looked_at(self, look: tuple[Rate, Confidence | None] | None, rule: Goal) -> "Trial":
         """Return the trial with how sure claims are, by the rule for its table; None where that took too long."""

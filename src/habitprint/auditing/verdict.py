@@ -13,12 +13,13 @@ from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.goal import PASS, ROWS, Criterion, Decide, Goal, judge
+from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.people import CONFIDENT_SHARE, FEWEST_CONFIDENT
-from habitprint.auditing.preparation import Scope
+from habitprint.auditing.preparation import Scope, Whole
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.forecasting import PeopleNeeded
+from habitprint.forecasting import Forecast, PeopleNeeded
 from habitprint.formatting import Shown, abbreviated
 from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
@@ -30,19 +31,10 @@ SOMETHING = 0.99  # a bound above says nothing
 FILE, SCHEMA = "advice.json", "habitprint-advice/3"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
-Reason = Literal[
-    "guaranteed",
-    "measured",
-    "person target",
-    "most confident target",
-    "rows reconstructed",
-    "reconstruction not measured",
-    "not guaranteed",
-    "above target",
-    "too few people",
-    "chance above target",
-    "interval too wide",
-]
+Met = Literal["guaranteed", "measured"]
+MissedBeside = Literal["person target", "most confident target", "rows reconstructed", "reconstruction not measured"]
+MissedTarget = Literal["not guaranteed", "above target", "too few people", "chance above target", "interval too wide"]
+Reason = Met | MissedBeside | MissedTarget
 
 
 @dataclass(frozen=True)
@@ -97,25 +89,18 @@ class Verdict:
 
 
 def reach_verdict(
-    goal: Goal,
-    protections: Protections,
-    *,
-    is_protected: bool = False,
-    fail_above: float | None = None,
-    on_all: Outcome | None = None,
+    options: AuditOptions, protections: Protections, *, is_protected: bool = False, on_all: Outcome | None = None
 ) -> Verdict:
     """Return whether the unprotected table meets the target, and what would help if not.
 
     Parameters
     ----------
-    goal
-        What must be reached.
+    options
+        What must be reached, and the gate.
     protections
         What was found of the table as it is, the first of the trials, and of protections.
     is_protected
         Whether the table was protected before.
-    fail_above
-        As for `habitprint.audit`.
     on_all
         The attack on all people, where all else is about a sample of them: the target must be met by both.
 
@@ -126,7 +111,8 @@ def reach_verdict(
     'above target'
     """
     # A table that is not protected is only ever measured.
-    rule, table, advised = goal.of_original(is_protected=is_protected), protections.trials[0], protections.advised
+    goal, table, advised = options.goal, protections.trials[0], protections.advised
+    rule = goal.of_original(is_protected=is_protected)
     rate, guaranteed, passes = table.risk, table.guaranteed, bool(table.passes)
 
     def reaches(goal: Goal, *criteria: Criterion) -> bool:
@@ -149,7 +135,7 @@ def reach_verdict(
         "chance above target": chance > goal.target,
         "interval too wide": True,
     }
-    gate = None if fail_above is None else replace(rule, target=fail_above)
+    gate = None if options.fail_above is None else replace(rule, target=options.fail_above)
     return Verdict(
         reason=next(reason for reason, holds in reasons.items() if holds),
         upper_end=max(rate.high, among_all),
@@ -222,9 +208,8 @@ def find_alternatives(
     tables: Scenario,
     curves: Sequence[Curve],
     protections: Protections,
-    *,
-    needed: PeopleNeeded | None = None,
-    n_released: int | None = None,
+    forecast: Forecast | None = None,
+    whole: Whole | None = None,
 ) -> tuple[Alternative, ...]:
     """Return alternatives if no protection meets the target; otherwise nothing.
 
@@ -236,10 +221,10 @@ def find_alternatives(
         The tables as they are.
     curves, protections
         What was measured before.
-    needed
-        Among how many people the table would do as it is, by the forecast; None where none is made.
-    n_released
-        How many people the released table has of which these are a sample; None where they are all.
+    forecast
+        Of the share identified among more people; None where none is made.
+    whole
+        The people of whom those in the tables are a sample; None where they are all.
 
     Examples
     --------
@@ -260,7 +245,12 @@ def find_alternatives(
     coarser = resolution.points[1:] if is_squares else resolution.points[:-1][::-1]
     unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)
     shorter = [point for point in duration.points if point.x < unprotected][::-1]
-    n, k, confident = n_released or tables.released.n_users, group_needed(goal.target), goal.confident_target
+    n = tables.released.n_users if whole is None else whole.n_released
+    k, confident, needed = (
+        group_needed(goal.target),
+        goal.confident_target,
+        None if forecast is None else forecast.needed,
+    )
     found = [
         Alternative("fewer places", *_along(coarser, goal)),
         Alternative("shorter span", *_along(shorter, goal)),
@@ -270,7 +260,7 @@ def find_alternatives(
         found.append(Alternative("larger groups", group_needed(min(goal.target, confident))))
     # Of a sample, nobody knows how many places have as many people as a group needs.
     visitors = np.bincount(tables.released.counts.indices, minlength=tables.released.n_places)
-    n_totals = None if n_released is not None else int(np.count_nonzero(visitors >= k))
+    n_totals = None if whole is not None else int(np.count_nonzero(visitors >= k))
     return (*found, Alternative("aggregates only", n_totals))
 
 
