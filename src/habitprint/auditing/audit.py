@@ -597,7 +597,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         training=training,
         linkage=times.linkage,
         protections=protections,
-        alternatives=find_alternatives(goal, tables, curves, protections, forecast, everybody),
+        alternatives=find_alternatives(goal, tables, curves, protections, forecast and forecast.needed, everybody),
         people=people,
         verdict=reach_verdict(options, protections, is_protected=bool(tables.steps), on_all=on_all),
         forecast=forecast,

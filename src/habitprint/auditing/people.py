@@ -226,11 +226,11 @@ class _Ranked:
 
     @classmethod
     def of(cls, joint: AttackResult, progress: Progress) -> "_Ranked":
-        tables, matching = joint.scenario.applied, joint.matching
-        both, probabilities = (tables.released, tables.known), None
-        margins = pair_margins(matching, *both, progress=progress)
+        tables, matching, probabilities = joint.scenario.applied, joint.matching, None
+        margins = pair_margins(matching, tables.released, tables.known, progress=progress)
         if tables.common.n >= training.FEWEST_PEOPLE:
-            probabilities = training.cross_fit(matching, *both, tables.common, margins=margins, seed=matching.seed)
+            given = matching, tables.released, tables.known, tables.common
+            probabilities = training.cross_fit(*given, margins=margins, seed=matching.seed)
         return cls(joint, margins, _chances(joint, matching), probabilities)
 
     @property

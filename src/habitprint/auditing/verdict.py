@@ -19,7 +19,7 @@ from habitprint.auditing.preparation import Scope, Whole
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.forecasting import Forecast, PeopleNeeded
+from habitprint.forecasting import PeopleNeeded
 from habitprint.formatting import Shown, abbreviated
 from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
@@ -208,7 +208,7 @@ def find_alternatives(
     tables: Scenario,
     curves: Sequence[Curve],
     protections: Protections,
-    forecast: Forecast | None = None,
+    needed: PeopleNeeded | None = None,
     whole: Whole | None = None,
 ) -> tuple[Alternative, ...]:
     """Return alternatives if no protection meets the target; otherwise nothing.
@@ -221,8 +221,8 @@ def find_alternatives(
         The tables as they are.
     curves, protections
         What was measured before.
-    forecast
-        Of the share identified among more people; None where none is made.
+    needed
+        Among how many people the table would do as it is, by the forecast; None where none is made.
     whole
         The people of whom those in the tables are a sample; None where they are all.
 
@@ -246,11 +246,7 @@ def find_alternatives(
     unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)
     shorter = [point for point in duration.points if point.x < unprotected][::-1]
     n = tables.released.n_users if whole is None else whole.n_released
-    k, confident, needed = (
-        group_needed(goal.target),
-        goal.confident_target,
-        None if forecast is None else forecast.needed,
-    )
+    k, confident = group_needed(goal.target), goal.confident_target
     found = [
         Alternative("fewer places", *_along(coarser, goal)),
         Alternative("shorter span", *_along(shorter, goal)),
