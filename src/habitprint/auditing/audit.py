@@ -38,11 +38,12 @@ from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.forecasting import forecast as follow
-from habitprint.formatting import Shown, abbreviated, chart_of, printable_json
+from habitprint.formatting import Shown, abbreviated, chart_of
 from habitprint.histograms import Histograms
 from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms.recipe import to_text
 from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted
@@ -326,8 +327,7 @@ class Audit(Shown):
 
     def to_text(self) -> str:
         """Return the facts as JSON text; ``report.json`` also has sentences."""
-        facts = {name: getattr(self, name) for name in IN_JSON}
-        return printable_json(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode())
+        return to_text({"schema": SCHEMA} | {name: getattr(self, name) for name in IN_JSON}).rstrip("\n")
 
     @classmethod
     def from_json(cls, facts: Mapping[str, object]) -> "Audit":
@@ -570,7 +570,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     # Of a protected table, parts say nothing about more people: its groups would be others.
     is_followed = not tables.steps and len(curves[0].points) > 1
     forecast = follow(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if is_followed else None
-    advice = None
+    needed, advice = None if forecast is None else forecast.needed, None
     if protections.chosen:
         trial = protections.trials[protections.chosen]
         advice = Advice(
@@ -597,7 +597,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         training=training,
         linkage=times.linkage,
         protections=protections,
-        alternatives=find_alternatives(goal, tables, curves, protections, forecast and forecast.needed, everybody),
+        alternatives=find_alternatives(goal, tables, curves, protections, needed, everybody),
         people=people,
         verdict=reach_verdict(options, protections, is_protected=bool(tables.steps), on_all=on_all),
         forecast=forecast,

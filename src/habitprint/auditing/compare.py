@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-import msgspec
 import polars as pl
 
 from habitprint.attacks import Outcome
@@ -16,9 +15,10 @@ from habitprint.auditing.preparation import Scope
 from habitprint.auditing.trials import Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.formatting import Drawn, abbreviated, counted, percent, printable_json
+from habitprint.formatting import Drawn, abbreviated, counted, percent
 from habitprint.losses import SCALES
 from habitprint.mechanisms import GuaranteedRisk, Losses
+from habitprint.mechanisms.recipe import to_text
 from habitprint.rates import Difference, Rate, rates_frame
 
 SCHEMA = "habitprint-comparison/1"
@@ -259,7 +259,7 @@ class Comparison(Drawn):
     def to_text(self) -> str:
         """Return the comparison as JSON text, without the facts of the audits."""
         facts = {"schema": SCHEMA, "comparison": {"first": self.first, "others": self.others}}
-        return printable_json(msgspec.json.format(msgspec.json.encode(facts), indent=1).decode())
+        return to_text(facts).rstrip("\n")
 
 
 def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comparison:

@@ -155,14 +155,32 @@ def next_few(
         for each, trial in screened.items()
         if by == "guaranteed" and each.is_cheaper_among_more and trial.guaranteed.average > FAR_ABOVE * goal.target
     }
-    found: list[Candidate] = []
-    for members in _families(screened, goal):
-        if members[0].between is None:  # not a scale: one says nothing about the others
-            following = next((each for each in members if each not in tried.trials and each not in skipped), None)
-        else:
-            following = _halve(members, tried.trials, passing, skipped, failing)
-        found += [] if following is None else [following]
-    return found[:most]
+
+    def weakest(members: Sequence[Candidate]) -> Candidate | None:
+        """Return the next step of the search, by halving, for the weakest protection of a scale that is enough.
+
+        Candidates that certainly fail are not tried. A candidate that costs too much is skipped after weaker ones.
+        """
+        first, last = 0, len(members) - 1
+        while first <= last:
+            middle = (first + last) // 2
+            each = members[middle]
+            is_weak = each in failing and each not in tried.trials
+            if not (is_weak or each in tried.trials or each in skipped):
+                return each
+            if not is_weak and (each not in tried.trials or each in passing):
+                last = middle - 1
+            else:
+                first = middle + 1
+        return None
+
+    def any_of(members: Sequence[Candidate]) -> Candidate | None:
+        return next((each for each in members if each not in tried.trials and each not in skipped), None)
+
+    families = _families(screened, goal)
+    # Where there is no scale, one says nothing about the others.
+    found = [any_of(members) if members[0].between is None else weakest(members) for members in families]
+    return [each for each in found if each is not None][:most]
 
 
 def least_costs(screened: Mapping[Candidate, Trial], keep: UtilityMetric) -> dict[Candidate, Cost]:
@@ -191,31 +209,6 @@ def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Cand
         return members[0] != UNPROTECTED, cost, members[0].name
 
     return sorted(families.values(), key=rank)
-
-
-def _halve(
-    members: Sequence[Candidate],
-    trials: Collection[Candidate],
-    passing: Collection[Candidate],
-    skipped: Collection[Candidate],
-    failing: Collection[Candidate],
-) -> Candidate | None:
-    """Return the next step of the search for the weakest protection of a family that is enough.
-
-    Candidates that certainly fail are not tried. A candidate that costs too much is skipped after weaker ones.
-    """
-    first, last = 0, len(members) - 1
-    while first <= last:
-        middle = (first + last) // 2
-        each = members[middle]
-        is_weak = each in failing and each not in trials
-        if not (is_weak or each in trials or each in skipped):
-            return each
-        if not is_weak and (each not in trials or each in passing):
-            last = middle - 1
-        else:
-            first = middle + 1
-    return None
 
 
 def next_step(tried: Tried) -> Step:
