@@ -378,11 +378,8 @@ class Scaling:
         """Return the forecast for n people; with a target, also how many it takes to be within it."""
         require_whole("n", n, 1, why="it is a number of people", fix="give how many people there would be")
         if n > MOST_PEOPLE:
-            raise InputError(
-                f"there is no forecast for {n:,} people",
-                why="no population is that large",
-                fix=f"give at most {MOST_PEOPLE:,}",
-            )
+            why, fix = "no population is that large", f"give at most {MOST_PEOPLE:,}"
+            raise InputError(f"there is no forecast for {n:,} people", why=why, fix=fix)
         sizes = np.geomspace(min(self.smallest, n), max(n, self.n_measured), N_FAN)
         whole = sorted({round(size) for size in sizes} | {n, self.n_measured})
         fan = tuple(FanPoint(size, *self._ends(size)) for size in whole)

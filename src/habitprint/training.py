@@ -179,12 +179,7 @@ def cross_fit(
     >>> probabilities.shape, bool(probabilities.max() <= 1)
     ((100,), True)
     """
-    if common.n < FEWEST_PEOPLE:
-        raise InputError(
-            f"only {common.n} people are in both tables",
-            why=f"a probability is fitted to pairs whose truth is known; it needs {FEWEST_PEOPLE} people",
-            fix="use tables with more people in common",
-        )
+    _require_people(common)
     common = _by_ids(common, released, known)
     released, known = align(released.in_order(), known.in_order())
     chances = pair_chances(matching, released, known, common)
@@ -241,11 +236,8 @@ class LikelyPairs(Shown, Framed):
     def of(cls, matching: Matching, probabilities: Floats, above: float) -> "LikelyPairs":
         """Return the pairs of a matching whose probability is above a limit."""
         if not 0 <= above < 1:
-            raise InputError(
-                f"above={above!r} is no probability below 1",
-                why="it is a probability, from 0 up to but not including 1",
-                fix="write 0.9 for 90%",
-            )
+            why, fix = "it is a probability, from 0 up to but not including 1", "write 0.9 for 90%"
+            raise InputError(f"above={above!r} is no probability below 1", why=why, fix=fix)
         order = np.argsort(-probabilities, kind="stable")
         kept = order[probabilities[order] > above]
         pairs = matching.released.gather(kept), matching.known.gather(kept)
@@ -716,8 +708,9 @@ def _scenario(
     released: Histograms, known: Histograms, truth: Any, protection: Mechanism | None, seed: int, progress: Progress
 ) -> Scenario:
     """Return the aligned tables of some thousand people at most, the first protected if that is asked for."""
-    found = _require_people(Scenario(released.in_order(), known.in_order(), truth))
+    found = Scenario(released.in_order(), known.in_order(), truth)
     common = found.common
+    _require_people(common)
     if max(found.released.n_users, found.known.n_users) > MOST_PEOPLE:
         some = np.random.default_rng(seed).permutation(common.n)[:MOST_PEOPLE]
         found = found.part(np.sort(common.released[some]), np.sort(common.known[some]))
@@ -725,17 +718,18 @@ def _scenario(
     if protection is not None:
         release = protection(Release(released), progress=progress)
         released, known = release.histograms.in_order(), release.public(known).in_order()
-    return _require_people(Scenario(*align(released, known), truth))
+    aligned = Scenario(*align(released, known), truth)
+    _require_people(aligned.common)
+    return aligned
 
 
-def _require_people(scenario: Scenario) -> Scenario:
-    if scenario.common.n < FEWEST_PEOPLE:
+def _require_people(common: CommonUsers) -> None:
+    if common.n < FEWEST_PEOPLE:
         raise InputError(
-            f"only {scenario.common.n} people are in both tables to train on",
+            f"only {common.n} people are in both tables to train on",
             why=f"training needs at least {FEWEST_PEOPLE} people whose true pairs are known",
             fix="give two tables of the same people, with the same ids, or do not train",
         )
-    return scenario
 
 
 def _fit(scenario: Scenario, seed: int) -> TrainedWeight:

@@ -287,11 +287,8 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     _require_comparable(given)
     called = _distinct([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
-        raise InputError(
-            f"{len(called)} names for {len(given)} audits",
-            why="each audit needs one name",
-            fix="pass one name for each audit, or none",
-        )
+        why, fix = "each audit needs one name", "pass one name for each audit, or none"
+        raise InputError(f"{len(called)} names for {len(given)} audits", why=why, fix=fix)
     first, *others = (Compared.of(audit, name) for audit, name in zip(given, called, strict=True))
     hashes = {file.sha256 for file in given[0].run.inputs}
     against = [
@@ -310,19 +307,13 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
 
 def _require_comparable(audits: Sequence[Audit]) -> None:
     if len(audits) < FEWEST:
-        raise InputError(
-            f"{counted(len(audits), 'audit')} to compare",
-            why="a comparison needs two or more audits",
-            fix="pass at least two, such as before and after protection",
-        )
+        why, fix = "a comparison needs two or more audits", "pass at least two, such as before and after protection"
+        raise InputError(f"{counted(len(audits), 'audit')} to compare", why=why, fix=fix)
     texts = [audit.to_text() for audit in audits]
     if len(set(texts)) < len(texts):
         again = next(at for at, text in enumerate(texts) if text in texts[:at])
-        raise InputError(
-            f"audits {texts.index(texts[again]) + 1} and {again + 1} are the same",
-            why="an audit does not differ from itself",
-            fix="pass each audit once",
-        )
+        why, fix = "an audit does not differ from itself", "pass each audit once"
+        raise InputError(f"audits {texts.index(texts[again]) + 1} and {again + 1} are the same", why=why, fix=fix)
     levels = {audit.strongest.rate.level for audit in audits}
     if len(levels) > 1:
         raise InputError(

@@ -27,11 +27,8 @@ def to_share(text: str, option: str) -> float:
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
     value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < value <= 1:
-        raise InputError(
-            f"{option} '{text}' is not a rate",
-            why="a rate is above 0% and at most 100%",
-            fix=f"write {option} 5%, or {option} 0.05",
-        )
+        why, fix = "a rate is above 0% and at most 100%", f"write {option} 5%, or {option} 0.05"
+        raise InputError(f"{option} '{text}' is not a rate", why=why, fix=fix)
     return value
 
 

@@ -484,20 +484,14 @@ def read_positions(source: Any) -> pl.DataFrame:
     degrees = frame.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
     table = degrees.select(to_ids(frame["place"], "place").alias("place"), "lat", "lon")
     is_inside = pl.col("lat").is_between(-90, 90) & pl.col("lon").is_between(-180, 180)
-    wrong = table.filter(~is_inside.fill_null(value=False))
+    wrong, twice = table.filter(~is_inside.fill_null(value=False)), table.filter(pl.col("place").is_duplicated())
     if wrong.height:
-        raise InputError(
-            f"{called}: {counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}",
-            why="latitude and longitude are degrees: −90 to 90 and −180 to 180",
-            fix="correct these positions or remove their rows",
-        )
-    twice = table.filter(pl.col("place").is_duplicated())
+        what = f"{counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}"
+        why = "latitude and longitude are degrees: −90 to 90 and −180 to 180"
+        raise InputError(f"{called}: {what}", why=why, fix="correct these positions or remove their rows")
     if twice.height:
-        raise InputError(
-            f"{called}: place {twice['place'][0]!r} has several positions",
-            why="a place can be drawn at one position only",
-            fix="keep one row for each place",
-        )
+        what, why = f"place {twice['place'][0]!r} has several positions", "a place can be drawn at one position only"
+        raise InputError(f"{called}: {what}", why=why, fix="keep one row for each place")
     return table
 
 
@@ -522,11 +516,8 @@ def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | N
     shares = found.with_columns(share=(pl.col("tells") / pl.col("tells").sum().over("pair")).fill_nan(0.0))
     visited = shares.group_by("place").agg(n_people=pl.len(), gives_away=pl.col("share").mean()).sort("place")
     if positions is not None and (rows_of(tables.known.places, positions["place"]) < 0).all():
-        raise InputError(
-            "no place has a position",
-            why="the table of positions and the data have no place in common",
-            fix="use the same place names in both tables",
-        )
+        why, fix = "the table of positions has no place of the data", "use the same place names in both tables"
+        raise InputError("no place has a position", why=why, fix=fix)
     where = _where(visited["place"], positions, grid)
     if where is None:
         return None

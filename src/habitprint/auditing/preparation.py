@@ -352,22 +352,16 @@ class Subject:
         """
         subject = self if self.backend is not None else replace(self, source=_open(self.source))
         if subject.is_events and not _is_same_id(self.truth):
-            raise InputError(
-                "truth does not apply to events",
-                why="in one file of events a user has the same id in both periods",
-                fix="remove it, or audit two tables of counts",
-            )
+            why = "in one file of events a user has the same id in both periods"
+            raise InputError("truth does not apply to events", why=why, fix="remove it, or audit two tables of counts")
         of_events = {
             "a period": self.period is not None,
             f"active = {self.active!r}": self.active != 1,
             f"count = {self.count!r}": self.count != "visits",
         }
         for option in (option for option, is_given in of_events.items() if is_given and not subject.is_events):
-            raise InputError(
-                f"{option} for two sets of histograms",
-                why="they are counts already, of two periods",
-                fix="leave it out, or give the events",
-            )
+            why, fix = "they are counts already, of two periods", "leave it out, or give the events"
+            raise InputError(f"{option} for two sets of histograms", why=why, fix=fix)
         # A mapping that cannot be read, or a table of positions, is told before the long work.
         where = None if self.positions is None else read_positions(self.positions)
         return replace(subject, coarser=list(self.coarser), positions=where)
