@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.events import shared
+from habitprint.events import prepare
 
 TIMES = [f"2012-04-{day:02d} 08:{minute:02d}:00" for day in (9, 16) for minute in range(6)]
 
@@ -79,7 +79,7 @@ def test_a_copy_among_people_with_fine_clocks_is_found_at_a_common_place() -> No
 def test_what_a_sample_shares_is_scaled_to_all_events(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(user, f"2012-04-09 {n // 60:02d}:{n % 60:02d}:00", n) for user in "ab" for n in range(1000)]
     both = hp.events_from_frame(pl.DataFrame(rows, schema=["user", "time", "place"], orient="row"))
-    monkeypatch.setattr(shared, "ENOUGH_EVENTS", 500)
+    monkeypatch.setattr(prepare, "ENOUGH_EVENTS", 500)
     found = hp.find_shared(both)
     assert found.sampled == 0.25
     assert 800 < found.pairs["n_shared"].item() < 1200
