@@ -63,7 +63,7 @@ TINY = np.finfo(float).tiny  # no logarithm of nothing
 
 
 class SizedRate(Protocol):
-    """What was found in groups of so many people: a `Rate` of all people in them."""
+    """The measured `Rate` of all people in groups of a given size."""
 
     @property
     def n_users(self) -> int:
@@ -71,7 +71,7 @@ class SizedRate(Protocol):
 
     @property
     def rate(self) -> Rate:
-        """Return the share found, of all groups together."""
+        """Return the rate of all groups together."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Law:
-    """One way in which the share found may fall with the number of people: always + (1 − always) s(n).
+    """A law for the fall of the share with the number of people: always + (1 − always) s(n).
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Law:
     always: float = 0.0
 
     def share(self, n: float) -> float:
-        """Return the share found among n people."""
+        """Return the share among n people."""
         return float(_shares(n, self.a, self.b, self.always))
 
 
@@ -274,7 +274,7 @@ def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: f
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was measured: the share found at the largest size, and how likely that is by laws (a, b, always).
+    """The measurement: the share at the largest size, and its likelihood under laws (a, b, always).
 
     `n` is how many independent people would tell as much.
     """
@@ -286,11 +286,11 @@ class _Seen:
 
 
 def _seen_at_sizes(sizes: Floats, shares: Floats, n: float) -> _Seen:
-    """Return the shares found at sizes in ascending order, in nested groups of the same people; shares never rise."""
+    """Return the measured shares at ascending sizes, in nested groups of the same people; shares never rise."""
     seen = np.concatenate([[1.0], shares, [0.0]])
 
     def log_likelihood(a: Floats, b: Floats, always: Floats) -> Floats:
-        """Return Σ (people found at this size and at none larger) · ln(how likely that is)."""
+        """Return Σ (people identified at this size and at no larger one) · ln(their probability)."""
         ends = [np.ones_like(a), *(_shares(size, a, b, always) for size in sizes), np.zeros_like(a)]
         total = np.zeros_like(a)
         for k in range(len(seen) - 1):
@@ -324,7 +324,7 @@ def _seen_closer(impostors: Impostors, n: float) -> _Seen:
 
 @dataclass(frozen=True, eq=False)
 class _Laws:
-    """Many laws, each with its weight: how plausible it is after what was measured."""
+    """Many laws, each with its posterior weight."""
 
     a: Floats
     b: Floats
@@ -337,7 +337,7 @@ class _Laws:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The fall of the share identified with the number of people, as far as it is known. Made by `Scaling.of`.
+    """The fall of the re-identified share with the number of people. Made by `Scaling.of`.
 
     Examples
     --------
@@ -357,7 +357,7 @@ class Scaling:
 
     @classmethod
     def of(cls, measured: Iterable[SizedRate | Evaluation] | Impostors) -> "Scaling":
-        """Fit laws to what was measured."""
+        """Fit laws to the measured shares."""
         if isinstance(measured, Impostors):
             n = measured.n_others + 1
             chances = np.where(measured.n_closer == 0, 1.0 / (measured.n_tied + 1), 0.0)
@@ -458,7 +458,7 @@ def _quantiles(values: Floats, weights: Floats) -> Floats:
 
 
 def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]]:
-    """Return the largest sizes with what was found there, in ascending order."""
+    """Return the largest sizes with their rates, in ascending order."""
     points = []
     for point in measured:
         size, rate = (
@@ -477,7 +477,7 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
 
 
 def _independent(rate: Rate) -> float:
-    """Return how many people who are found or not, each on their own, would tell as much as a rate."""
+    """Return the number of independent people that would carry as much information as a rate."""
     # Of nobody, or everybody, found, the variance is that with half a person more.
     value = (rate.n_correct + 0.5) / (rate.n + 1)
     variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)
@@ -565,7 +565,7 @@ def _best(seen: _Seen, laws: _Laws) -> Law:
 
 
 def _discrepancy(sizes: Floats, shares: Floats, n: float) -> float:
-    """Return by how much the fall may be steeper or flatter than laws say: what is usual, and what the curve shows.
+    """Return the discrepancy between the fall and the laws: the usual one, or a larger one that the curve shows.
 
     One, two and three of the largest sizes are left out, and what was found at the largest is compared with what the
     rest foretells. Of the squared logarithm of the ratio of both falls, what chance explains is taken off.

@@ -64,7 +64,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def percent(rate: float) -> str:
-    """Return a rate as a percentage with enough digits to be told from zero and from all.
+    """Return a rate as a percentage with enough digits to differ from 0% and 100%.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def sentence(text: str) -> str:
 
 
 class Shown:
-    """A value with an HTML form, which a notebook asks for.
+    """A value with an HTML form for notebooks.
 
     Examples
     --------

@@ -479,7 +479,7 @@ def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> 
 
 
 def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame | None:
-    """Return a wide table as a long one, None if it is not wide; an empty cell says the same as a zero."""
+    """Return a wide table as a long one, or None if it is not wide; an empty cell counts as zero."""
     others = [name for name in frame.columns if name != user]
     if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
         return None

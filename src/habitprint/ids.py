@@ -99,7 +99,7 @@ def same_kind(left: pl.Series, right: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def positions(of: pl.Series, within: pl.Series) -> Indices:
-    """Return where each id of `of` stands in `within` (whose ids are distinct), −1 where it does not.
+    """Return the position of each id of `of` in `within` (whose ids are distinct), −1 if it is missing.
 
     Examples
     --------

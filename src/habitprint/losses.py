@@ -252,7 +252,7 @@ class Scale:
         return percent(self.worst) if self.is_share else f"{self.worst:g}"
 
 
-# The purposes, in the order in which they are shown.
+# The utility metrics, in the order in which they are shown.
 SCALES: dict[UtilityMetric, Scale] = {
     "totals": Scale(
         "totals of places",
@@ -363,7 +363,7 @@ def find_cheapest(costs: Sequence[Cost]) -> int:
 
 
 def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
-    """Return whether a release with at least a given cost could change the choice of the cheapest.
+    """Return whether a release with at least a given cost could change the choice of the lowest cost.
 
     It changes the choice if it is preferred itself, or if its deciding loss is so low that the preferred release is no
     longer similar.
@@ -578,7 +578,7 @@ def _ranking_error(popularity: Floats, shown: Floats) -> float:
 
 
 def _missed(top: Indices, popularity: Floats, shown: Floats) -> float:
-    """Return the share of the top places that are not among as many of the release, beyond what ties would cost anyway.
+    """Return the share of the top places that are not top places of the release, beyond the effect of ties.
 
     Where places of the original tie for the last ranks, even the original itself would rank only some of them.
     """

@@ -98,7 +98,7 @@ def ending_well(command: Callable[..., None], *, matches: bool = False) -> Calla
 
 @contextmanager
 def _wide_tables_said_last(notes: Screen) -> Iterator[None]:
-    """Say which tables were read as wide ones when the progress bar has left the screen, also after an error."""
+    """Print which tables were read as wide ones, after the progress bar is gone, also after an error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", WideTableWarning)
         try:
@@ -113,7 +113,7 @@ def _wide_tables_said_last(notes: Screen) -> Iterator[None]:
 
 
 def _tell(error: BaseException, notes: Screen) -> int:
-    """Print what went wrong, and return the exit code."""
+    """Print the error, and return its exit code."""
     if isinstance(error, MemoryError):
         error = InputError(
             "these tables need more memory than there is",
@@ -156,7 +156,7 @@ class _Stop:
         raise KeyboardInterrupt if self.code == INTERRUPTED else Stopped
 
     def raise_later(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Raise the error again a moment later: a callback, in which it came, cannot pass it on."""
+        """Raise an error from a callback a moment later, because the callback cannot raise it."""
         if isinstance(unraisable.exc_value, (KeyboardInterrupt, Stopped)):
             signal.signal(signal.SIGALRM, self._raise)
             signal.setitimer(signal.ITIMER_REAL, MOMENT)

@@ -221,7 +221,7 @@ def audit(
 
 
 def _refuse_other_options(files: Sequence[str], spec: hp.EventSpec, beside: AuditFiles) -> None:
-    """Raise `InputError` if there are too many files, or options that say nothing about what is audited."""
+    """Raise `InputError` if there are too many files, or options that do not apply to this kind of data."""
     if len(files) > 2:  # noqa: PLR2004
         raise InputError(
             f"habitprint audit got {len(files)} files: {first_few(files)}",
@@ -243,7 +243,7 @@ def _refuse_on_spark(
     options: hp.AuditOptions,
     beside: AuditFiles,
 ) -> None:
-    """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
+    """Raise `InputError` before any work if an option does not apply to a cluster."""
     if len(files) == 1:
         of_events.refuse_to_count_on_spark(spec)
     else:
@@ -308,7 +308,7 @@ def _two_tables(files: list[str], columns: TableSpec, beside: AuditFiles, progre
 
 
 def _without_folder(source: str) -> str:
-    """Return what data is called without where it is; of an address, the kind of database and its name."""
+    """Return the name of data without its folder; for an address, the kind of database and its name."""
     if not is_address(source):
         return Path(source).name
     scheme, _, rest = without_password(source).partition("://")
@@ -316,7 +316,7 @@ def _without_folder(source: str) -> str:
 
 
 def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool = False) -> list[str]:
-    """Return what files of data are called where people read it: without folders, or as the data was named.
+    """Return the names of data files for people: without folders, or as the data was named.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def _hashed(files: Sequence[str], data: Sequence[Path], name: str | None) -> lis
 
 
 def command_in_words(files: Sequence[str], options: Iterable[Given]) -> str:
-    """Return a command line that reads these files, as it is written in a shell, without folders; files as named.
+    """Return the command line as text for a shell, without folders.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def commands_to_protect(
     truth: Path | None = None,
     original: Path | None = None,
 ) -> list[Command]:
-    """Return the command that protects the release as the audit advises, and those that audit what it wrote.
+    """Return the command that applies the recommendation, and the commands that audit its result.
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ def compare(
 
 
 def _name(path: Path) -> str:
-    """Return what an audit is called: its folder, or its file, without where that is."""
+    """Return the name of an audit: its folder or its file, without the path."""
     place = real_path(path)
     if place.is_dir():
         return place.name

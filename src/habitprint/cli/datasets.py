@@ -102,7 +102,7 @@ def demo(
     habitprint demo --users 5000
 
     Part 1 is the first table of the paper: four students.
-    Part 2 is the synthetic twin of its call records: made-up customers who call as the real ones did.
+    Part 2 is the synthetic twin of its call records: synthetic customers with the same statistics.
     """
     with ProgressBar() as progress:
         story = make_story(users, seed, progress)

@@ -82,7 +82,7 @@ EventFiles = Annotated[
 
 @dataclass(frozen=True)
 class Placed:
-    """Events at places, the grid if the places are its squares, and the options with what its box turned out to be."""
+    """Events at places, their grid if there is one, and the options with the box of this grid."""
 
     events: hp.Events
     grid: hp.Grid | None
@@ -103,7 +103,7 @@ def files_of(events: str) -> list[Path]:
 
 
 def open_files(files: str, reading: Reading, stays: str | None = None) -> hp.Events:
-    """Open tables or tracks; where stays are asked for, make them."""
+    """Open tables or tracks, and make stays if requested."""
     rule = None if stays is None else to_stay_rule(stays)
     if is_tracks(files):
         kind = find_tracks(files)[0].path.suffix.lower()
@@ -118,7 +118,7 @@ def open_files(files: str, reading: Reading, stays: str | None = None) -> hp.Eve
 
 
 def open_events(files: str, spec: hp.EventSpec) -> Placed:
-    r"""Open the files, look at every row, and give the events the places that are asked for.
+    r"""Open the files, check every row, and assign the requested places.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def open_events(files: str, spec: hp.EventSpec) -> Placed:
 
 
 def by_row(spec: hp.EventSpec) -> Callable[[hp.Events], hp.Events]:
-    """Return what is done to events that needs no look at all of them.
+    """Return the function on events that needs no view of all rows.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def has_squares(spec: hp.EventSpec) -> bool:
 
 
 def told_grid(spec: hp.EventSpec) -> hp.Grid | None:
-    """Return the grid that is told without a look at positions; None if there is none.
+    """Return the grid if the options alone define it; otherwise None.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def _unreadable(option: str, text: str) -> InputError:
 
 
 def to_stay_rule(text: str) -> tuple[float, float]:
-    """Return what makes a stay: within how many metres, for how many seconds.
+    """Return the width in metres and the duration in seconds that define a stay.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def on_days(text: str, period: Period) -> hp.OnDays:
 
 
 def counted_as(spec: hp.EventSpec) -> CountedAs:
-    """Return what is counted.
+    """Return the counted quantity.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def named_period(spec: hp.EventSpec) -> Period | None:
 
 
 def period_or(spec: hp.EventSpec, otherwise: Period) -> Period:
-    """Return the period that the options name, or another one; only some days of the week of it, if asked for.
+    """Return the period that the options name, or the given one; limited to some days of the week if requested.
 
     Examples
     --------
@@ -454,7 +454,7 @@ def split(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count events per user and place in two periods: one to be released, one that somebody knows.
+    """Count events per user and place in two periods: one that you publish, and one that the attacker knows.
 
     Without a word on periods, the two consecutive weeks with the most users active in both are taken.
     Rows that cannot be used are counted by reason, and left out.

@@ -135,7 +135,7 @@ def match(
 
 @dataclass(frozen=True)
 class _Found:
-    """A matching here or on a cluster, its success, its pairs (on a cluster the first ones), and what is told of it."""
+    """A matching on this machine or on a cluster, with its evaluation, its pairs and its notes."""
 
     matching: "hp.Matching | SparkMatching"
     result: hp.Evaluation | None
@@ -203,7 +203,7 @@ def _match_on_spark(
 
 
 def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions) -> None:
-    """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
+    """Raise `InputError` before any work if an option does not apply to a cluster."""
     options = given(spec, tables, how)
     refuse_on_spark(options, OF_FILES, "give Parquet tables with a row for each user and place")
     refuse_on_spark(options, ["--method one-by-one"], "leave it out, or match a sample on one machine")
@@ -214,7 +214,7 @@ def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOpti
 
 
 def _first_pairs(pairs: pl.DataFrame, size: int) -> list[Block]:
-    """Return the pairs with the smallest weights, and say how many more there are."""
+    """Return the pairs with the smallest weights, and a note with the number of all others."""
     rows = [
         [str(pair["released"]), str(pair["known"]), "guess" if pair["is_guess"] else f"{pair['weight']:.4f}"]
         for pair in pairs.sort("weight", "released", maintain_order=True).head(FIRST).iter_rows(named=True)
@@ -227,7 +227,7 @@ def _first_pairs(pairs: pl.DataFrame, size: int) -> list[Block]:
 def describe_matching(
     matching: hp.Matching, released: hp.Histograms, known: hp.Histograms, result: hp.Evaluation | None = None
 ) -> Terms:
-    """Return what was matched, how, what is proven about it, and how many users it identifies.
+    """Return the block that describes a matching: tables, options, proof, and users re-identified.
 
     Examples
     --------

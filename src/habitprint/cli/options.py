@@ -66,7 +66,7 @@ class Given(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the option as it is written in a shell."""
+        """Return the option as text for a shell."""
         return shlex.join(self.arguments)
 
 
@@ -89,12 +89,12 @@ class _Option:
         return get_origin(self.kind) is tuple
 
     def named(self, value: object) -> str:
-        """Return the name that says this value."""
+        """Return the name of this value."""
         name, _, opposite = self.names[0].partition("/")
         return opposite if value is False and opposite else name
 
     def read(self, value: Any) -> object:
-        """Return the value from what the command line gave."""
+        """Return the value from the text of the command line."""
         if self.told["read"] is not None:
             return self.default if value is None else self.told["read"](value, self.named(value))
         return tuple(value or ()) if self.is_many else value
@@ -106,7 +106,7 @@ class _Option:
         return list(value) if self.is_many else value
 
     def parameter(self, taken: Collection[str] = ()) -> inspect.Parameter:
-        """Return what typer is told: text for a value that is read, a list for several; not under names in use."""
+        """Return the parameter for typer, without names that are in use."""
         shown, default = self.kind, self.default
         if self.told["read"] or self.is_many:
             each = Path if get_args(self.kind)[:1] == (Path,) else str
@@ -134,7 +134,7 @@ def _option(name: str, annotation: object, default: object) -> _Option | None:
 
 
 def _options(record: type[Record]) -> list[_Option]:
-    """Return the options of a record; the format of a file, which is found as a rule, stands after its columns."""
+    """Return the options of a record; the format of a file comes after its columns."""
     ordered = sorted(msgspec.structs.fields(record), key=lambda field: field.name in Format.__struct_fields__)
     found = (_option(field.name, field.type, field.default) for field in ordered)
     return [option for option in found if option is not None]
@@ -227,7 +227,7 @@ class BackendOptions(Record, frozen=True, kw_only=True):
 
     @property
     def is_spark(self) -> bool:
-        """Return whether Spark is asked for; raise `InputError` if it is not, but one of its options is given.
+        """Return whether Spark is requested; raise `InputError` for options of Spark without it.
 
         Examples
         --------
@@ -304,7 +304,7 @@ def refuse_on_spark(options: Iterable[Given], names: Collection[str], fix: str) 
 
 
 def refuse_inputs(target: Path | str, *inputs: Path | str | None) -> None:
-    """Raise `InputError` if the file to be written is one of those that are read, whatever it is called here.
+    """Raise `InputError` if the output is one of the inputs, even under another path.
 
     Examples
     --------

@@ -129,7 +129,7 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
     ] = None
 
     def mechanism(self, advice: hp.Advice | None, out: Path | None) -> hp.Mechanism:
-        """Return the protection that is asked for, or that an audit recommends; fresh ids come last and by themselves.
+        """Return the requested protection, or the recommendation of an audit, without fresh ids.
 
         Examples
         --------
@@ -331,7 +331,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
 
 
 def _is_table(files: Sequence[Path], advice: hp.Advice, table: TableSpec) -> bool:
-    """Tell a table of counts from the events of an audit, by its columns."""
+    """Return whether a file is a table of counts, and not events, by its columns."""
     if advice.events is None:
         return True
     if len(files) != 1 or files[0].suffix.lower() not in READERS:
@@ -383,7 +383,7 @@ def _cautions(
 def _lines(
     done: Protected, checks: Sequence[hp.Check], advice: hp.Advice | None, span: str | None, *, is_verbose: bool
 ) -> list[tuple[str, str]]:
-    """Return the answer as lines with names: the release, what was done, the risks, and the cost."""
+    """Return the answer as named lines: release, steps, risks and cost."""
     start, losses = done.start, done.losses
     size = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'person')}"
     lines = [

@@ -26,7 +26,7 @@ Column = Annotated[str | None, flag("Column of your events; replaces the column 
 
 
 class SpecOptions(Record, frozen=True, kw_only=True):
-    """Options that replace what a spec says of your events."""
+    """Options that override the events of a spec."""
 
     events: Annotated[str | None, flag("File of your events; replaces the file in the spec.")] = None
     user: Column = None
@@ -47,7 +47,7 @@ class PaperOptions(Record, frozen=True, kw_only=True):
 
 
 class SizeOptions(Record, frozen=True, kw_only=True):
-    """Options that say how much is computed."""
+    """Options for the amount of computation."""
 
     quick: Annotated[bool, flag("Use smaller sizes, which take a minute or two.", SIZE)] = False
     seed: Annotated[int, flag("Seed of every random choice.", SIZE, least=0)] = 0
@@ -72,7 +72,7 @@ def reproduce(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the tables and figures of the paper, with its own numbers beside ours, and check what it says.
+    """Make the tables and figures of the paper, with its own numbers beside ours, and check its statements.
 
     Where the paper's data is not given, synthetic twins take its place, and every output says so.
     A run that was stopped goes on where it was: results that are there are not computed again.
@@ -119,7 +119,7 @@ def reproduce(
 def _choose(
     names: list[str], spec: SpecOptions, *, is_quick: bool
 ) -> tuple[list[Experiment], dict[DataName, DataSource]]:
-    """Return the experiments that are asked for, and the events of a spec."""
+    """Return the requested experiments, and the events of a spec."""
     specs = [Path(name) for name in names if name.endswith(SPEC)]
     wanted = [name for name in names if not name.endswith(SPEC)]
     for name in wanted:

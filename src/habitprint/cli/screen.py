@@ -143,7 +143,7 @@ def tell(facts: object, blocks: Iterable[page.Block], notes: Iterable[Note] = ()
 
 
 def written(*files: object) -> list[page.Block]:
-    """Return the blocks that name files that were written; None for a file that was not asked for.
+    """Return the blocks that list the written files; None stands for a file that was not requested.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def written(*files: object) -> list[page.Block]:
 
 
 def print_json(value: object) -> None:
-    r"""Print a value as one JSON object in one line; what a terminal would obey is escaped, which JSON allows.
+    r"""Print a value as one JSON object in one line, with control characters escaped.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def print_json_text(text: str) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return what JSON has no form for in a form that it has."""
+    """Return a value that JSON does not support in a form that it supports."""
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, np.generic):  # a number of numpy's

@@ -74,7 +74,7 @@ class Tables:
 
     @property
     def findings(self) -> list[hp.Finding]:
-        """Return what to know before believing that an attacker could copy no more."""
+        """Return findings about transformations that the attacker may know and that were not applied."""
         traces = () if self.release.steps else looks_protected(self.released)
         n_unknown = len(self.release.steps_not_copied)
         return [*traces, *([hp.Finding("unknown-mapping", "changes-answer", n_unknown)] if n_unknown else [])]
@@ -90,7 +90,7 @@ class Tables:
         }
 
     def notes(self, chosen: ChosenWeight | None = None, result: hp.Evaluation | None = None) -> list[Note]:
-        """Return the attacker's transformation, the choice of the weight, and doubts about the numbers."""
+        """Return notes on the attacker's transformation, the choice of the weight, and possible faults."""
         copied = f"the known side was changed by what anyone can copy of the release: {'; '.join(self.copied or ())}"
         ignored = 0 if result is None else result.n_ignored
         return [
@@ -120,7 +120,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
 
     @property
     def truth_file(self) -> Path | None:
-        """Return the file that says who is whom; None where ids do."""
+        """Return the file of the truth; None if ids are the truth."""
         return None if self.truth in (None, SAME_ID) else Path(str(self.truth))
 
     def read(
@@ -132,7 +132,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
         *,
         needs_truth: bool = False,
     ) -> Tables:
-        r"""Read both tables, what anyone can copy of the release, and the truth.
+        r"""Read both tables, the attacker's transformations, and the truth.
 
         Where a truth is needed and none is given, a user has the same id in both tables.
 
@@ -154,7 +154,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
         try:
             if not self.as_is:
                 refuse_protected(known_file)
-            # The key may lie where the owner's file is, and the table elsewhere.
+            # The key may lie beside the owner's file, and the table in another folder.
             if not self.as_is and (is_release(released_file) or find_owner_record(released_file, self.truth_file)):
                 opened = open_release(released_file, released, key=self.truth_file)
                 release, owner = opened.release, opened.owner

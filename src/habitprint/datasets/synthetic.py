@@ -32,7 +32,7 @@ DAY = 86_400_000_000  # microseconds
 # Draws stay below one by more than the rounding of a row number plus a draw.
 BELOW_ONE = 1 - 1e-9
 TwinOf = Literal["calls", "web histories"]
-MOST_USERS = 1_000_000  # of one twin, twenty times those of the paper: they are made in memory
+MOST_USERS = 1_000_000  # of one synthetic twin, twenty times those of the paper: they are made in memory
 
 # Parameters of models, with their bounds.
 Count = Annotated[int, (1, math.inf)]

@@ -1,4 +1,4 @@
-"""Tracks: where people went, from a folder of GPX, GeoJSON or PLT files such as GeoLife's."""
+"""Tracks: the positions of people, from a folder of GPX, GeoJSON or PLT files such as GeoLife's."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tables of events: who was where and when, read lazily, with the reason why a row cannot be used."""
+"""Tables of events (user, place, time), read lazily, with a reason for each row that is not used."""
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microsecond
 
 @dataclass(frozen=True)
 class Reason:
-    """Say why rows are not used: a fault of the data, or a rule that leaves them out on purpose.
+    """The reason why rows are not used: an invalid row, or a rule that leaves it out.
 
     A fault that `hides_rows` stops the work in any case: nobody knows how many others are lost with it.
 
@@ -54,7 +54,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class ReadAs:
-    """The way in which a table was read: how its text is written, and its times.
+    """The format by which a table was read: its text and its times.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class ReadAs:
 
     @property
     def words(self) -> str:
-        """Return it in words; nothing where there was nothing to find out."""
+        """Return the format in words; empty if nothing was detected."""
         dialect = "" if self.dialect is None else self.dialect.words
         return ", ".join(words for words in (dialect, order_in_words(self.time_formats)) if words)
 
@@ -317,7 +317,7 @@ def in_words(unused: Mapping[str, int]) -> str:
 
 
 def _told(row: Mapping[str, object]) -> str:
-    """Return what can be said of a row."""
+    """Return the values of a row for a message."""
     known = [
         f"{name} {value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else f"{name} {value!r}"
         for name, value in row.items()
@@ -455,7 +455,7 @@ def to_events(
 
 
 def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str) -> None:
-    """Raise `InputError` unless the columns exist; suggest what may have been meant, as it is said here."""
+    """Raise `InputError` unless the columns exist, and suggest similar names."""
     theirs = frame.drop(OURS, strict=False)
     names = theirs.collect_schema().names()
     lat, lon = (next((name for name in names if name.lower() in usual), None) for usual in (LATITUDES, LONGITUDES))
@@ -501,7 +501,7 @@ def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
 
 
 def _to_number(schema: pl.Schema, column: str, decimal: str = ".") -> pl.Expr:
-    """Return the expression for numbers; what is none, or has another decimal sign, becomes null.
+    """Return the expression for numbers; other text, and numbers with another decimal sign, become null.
 
     Examples
     --------
@@ -523,7 +523,7 @@ def _to_number(schema: pl.Schema, column: str, decimal: str = ".") -> pl.Expr:
 def _find_faults(
     columns: Iterable[str], text: Collection[str] = (), encoding: str = "UTF-8"
 ) -> Iterator[tuple[pl.Expr, str]]:
-    """Yield what makes a row unusable, in the order in which it is looked for; some ids may be text.
+    """Yield the reasons why a row is invalid, in the order of the checks; some ids may be text.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
         above=0,
     )
     where = [column for column in events.columns if column in {"place", "lat", "lon"}]
-    # Refused rows must not end somebody's stay, so they come last, as a user of their own.
+    # Invalid rows must not end a person's stay, so they come last, as a user of their own.
     is_usable = pl.col("reason") == 0
     gap = pl.col("time").shift(-1).over([is_usable, "user"]) - pl.col("time")
     seconds = gap.dt.total_microseconds() / 1e6
@@ -316,7 +316,7 @@ def _in_small_groups(seen: pl.DataFrame, moment: list[str]) -> pl.DataFrame:
 
 
 def _identical(seen: pl.DataFrame, moment: list[str]) -> pl.DataFrame:
-    """Return each user who has exactly the moments of another, paired with the smallest id of those who have them."""
+    """Return users with exactly the same moments, each paired with the smallest id among them."""
     hashes = seen.select("user", hash=pl.struct(moment).hash(seed=0))
     # Sums of hashes do not depend on the order; two of them, of different mixtures, do not agree by accident.
     of_user = hashes.group_by("user").agg(
@@ -338,14 +338,14 @@ def _together(seen: pl.DataFrame, pairs: pl.DataFrame, moment: list[str]) -> pl.
 
 
 def _clock(times: pl.Series) -> str:
-    """Return how finely local times are told."""
+    """Return the resolution of local times."""
     since_midnight = times.dt.hour().cast(pl.Int64) * TICKS["hour"] + times.dt.minute().cast(pl.Int64) * 60_000_000
     since_midnight += times.dt.second().cast(pl.Int64) * 1_000_000
     return next(name for name, tick in TICKS.items() if name == "second" or (since_midnight % tick == 0).all())
 
 
 def _n_times(times: pl.Series, tick: int) -> float:
-    """Return how many times there are to be at: two events fall on the same one with one in so many chances."""
+    """Return the number of possible times n: two events have the same time with probability 1/n."""
     counts = times.value_counts()["count"].cast(pl.Float64)
     n_same = float((counts * (counts - 1)).sum())
     # A small table shows few times; a clock has at least as many as it ticks in a day.
@@ -414,7 +414,7 @@ def without_repeats(events: Events) -> Events:
 
 
 def row_columns(events: Events) -> list[str]:
-    """Return the columns in which a row and its repeat agree: who, when and where, not how long.
+    """Return the columns in which a row and its repeat agree: user, time and place, but not the duration.
 
     Examples
     --------

@@ -192,7 +192,7 @@ def _opened(files: list[Path], kind: str, how: Reading) -> tuple[Opened, str | N
 
 @contextmanager
 def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path] | list[IO[bytes]]]:
-    """Lend what is read: the files, or where one of them is not UTF-8, copies that are.
+    """Provide the files to read; a file that is not UTF-8 is replaced by a copy in UTF-8.
 
     A lazy frame that was made of the copies keeps them open by itself.
     """
@@ -234,7 +234,7 @@ Sources = Path | IO[bytes] | list[Path] | list[IO[bytes]]
 def open_rows(
     sources: Sources, dialect: Dialect, names: Sequence[str], wanted: Mapping[str, str], *, has_header: bool
 ) -> Opened:
-    r"""Open text tables in UTF-8 whose columns are known, and say what speaks against lines of them.
+    r"""Open text tables in UTF-8 with known columns, and return reasons for invalid lines.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _scan_text(
         has_header=has_header,
         skip_lines=dialect.n_before,
         schema=None if names is None else dict.fromkeys(names, pl.String),
-        infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
+        infer_schema=False,  # everything is text until a column is read as a number: '007' stays '007'
         # A line with too few fields lacks some; one byte that is no letter must not end the reading.
         missing_columns="insert",
         extra_columns="ignore",
@@ -331,7 +331,7 @@ def _open_lines(files: list[Path], how: Reading) -> Opened:
 
 
 def _is_no_id(column: str) -> pl.Expr:
-    """Say where a field is a number with a point, true or false, a list or an object: not text, and no integer."""
+    """Return where a field cannot be an id: a number with a point, true or false, a list or an object."""
     is_text = pl.col(LINE).str.contains(rf'"{re.escape(column)}"\s*:\s*"')
     return (
         ~is_text

@@ -24,7 +24,7 @@ StaysOption = Annotated[
 
 
 class FrameKeywords(TypedDict, total=False):
-    """What `events_from_frame` may be told: fields of a `Reading`."""
+    """The keywords of `events_from_frame`: fields of a `Reading`."""
 
     user: str
     time: str
@@ -38,7 +38,7 @@ class FrameKeywords(TypedDict, total=False):
 
 
 class ReadingKeywords(FrameKeywords, FormatKeywords, total=False):
-    """What `read_events` may be told: fields of a `Reading`."""
+    """The keywords of `read_events`: fields of a `Reading`."""
 
     columns: Sequence[str] | None
 

@@ -106,8 +106,8 @@ def find_time_formats(
         The column's name and type.
     time_format
         How text is written (``"%d.%m.%Y %H:%M"``, or several such formats), or the unit of a number since 1970:
-        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``; or ``"excel"`` for days as Excel counts them. None: found
-        from the values, if they leave no doubt.
+        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``; or ``"excel"`` for days as Excel counts them. None
+        detects it from the values, if they allow one format only.
     source
         What the frame is called in messages.
 
@@ -148,7 +148,7 @@ def find_time_formats(
 
 
 def to_instants(column: str, kind: pl.DataType, formats: Sequence[str], time_zone: str) -> pl.Expr:
-    """Return the expression that turns a column into moments in UTC; what cannot be read becomes null.
+    """Return the expression that turns a column into moments in UTC; unreadable times become null.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def to_instants(column: str, kind: pl.DataType, formats: Sequence[str], time_zon
 
 
 def order_in_words(formats: Sequence[str]) -> str:
-    """Return in which order times name day, month and year, or what numbers count; nothing for dates by type.
+    """Return the order of day, month and year in words, or the unit of numbers; nothing for columns of dates.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _is_text(kind: pl.DataType) -> bool:
 
 
 def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
-    """Return the formats in which all the times of a sample are written, one for each meaning that they may have.
+    """Return the formats that fit all times of a sample, one for each possible meaning.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
 
 
 def telling_times(column: str, possible: Sequence[str]) -> pl.Expr:
-    """Return the expression for the times of a column that tell possible formats apart, at most one for each of them.
+    """Return the expression for times that decide among possible formats, at most one for each format.
 
     Where every value is looked at, but only here and there, these are all that has to be kept of them.
 
@@ -324,7 +324,7 @@ def _in_doubt(sample: pl.Series, formats: Sequence[str], column: str) -> InputEr
 
 
 def _parsed(text: pl.Expr, fmt: str, time_zone: str) -> pl.Expr:
-    """Return the moments that text in one format means; what it does not fit becomes null.
+    """Return the moments of text in one format; text that does not fit becomes null.
 
     Examples
     --------

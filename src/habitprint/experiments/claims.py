@@ -55,7 +55,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A claim, the verdict on it, and the comparisons that say so.
+    """A claim, its verdict, and the comparisons behind it.
 
     It leans if every lead is as claimed but within the noise, and is undecided if it is within the noise otherwise.
     """
@@ -66,7 +66,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of what is given; None if nothing is.
+    """Return the mean of the values; None without values.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def tenths(rate: float) -> str:
-    """Return a percentage with one digit, as tables of papers have it, and more only to be told from zero.
+    """Return a percentage with one digit, as in tables of papers; more digits only if it would look like zero.
 
     Examples
     --------
@@ -118,14 +118,14 @@ def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
 
 @dataclass(frozen=True, eq=False)
 class ByUser:
-    """A number for each of some users, who stand in ascending order of their numbers."""
+    """A number for each of some users, in ascending order of user numbers."""
 
     users: Indices
     values: Floats
 
     @classmethod
     def of(cls, runs: Iterable[Run], rate: RateName = "accuracy") -> "ByUser":
-        """Return what each user adds to a rate, on average over the repeats that drew it."""
+        """Return each user's part of a rate, on average over the repeats that drew the user."""
         numbers, values = [np.empty(0, np.int64)], [np.empty(0)]
         for result in (run.result for run in runs):
             per_pair = result.found.n_common / max(result.found.size, 1) if rate == "precision" else 1.0
@@ -236,7 +236,7 @@ def _proposed(runs: Iterable[Run]) -> list[Run]:
 
 
 def _steps(runs: Iterable[Run]) -> list[list[Run]]:
-    """Return the runs at each value of what varies, in order."""
+    """Return the runs at each value of the varied setting, in order."""
     found = groups(runs, lambda run: run.value or 0.0)
     return [found[value] for value in sorted(found)]
 
@@ -246,7 +246,7 @@ def _between(first: Sequence[Run], second: Sequence[Run]) -> str:
 
 
 def _by_interval(where: str, first: float, second: float, low: float, high: float) -> Comparison:
-    """Return a comparison of which only the interval of the lead is known: clear if zero is outside."""
+    """Return a comparison from the interval of a difference alone: clear if it excludes zero."""
     p_more, p_less = (CHANCE if is_clear else 1.0 for is_clear in (low > 0, high < 0))
     return Comparison(where, first, second, first - second, p_more, p_less)
 
@@ -270,12 +270,12 @@ class _Compared(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return Finding(self.claim, verdict_of(found), found)
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Yield what is compared."""
+        """Yield the comparisons."""
         raise NotImplementedError
 
 
 class Leads(_Compared, frozen=True):
-    """Claim that the proposed weight identifies the most users, wherever weights are compared."""
+    """The claim that the proposed weight identifies the most users, in every comparison of weights."""
 
     claim: str = "the proposed weight leads in every row"
 
@@ -290,7 +290,7 @@ class Leads(_Compared, frozen=True):
 
 
 class Moves(_Compared, frozen=True):
-    """Claim that the accuracy grows, or falls, along what varies, with every weight.
+    """The claim that the accuracy grows, or falls, with the varied setting, for every weight.
 
     It holds if it clearly does from end to end, and no step clearly goes the other way.
     """
@@ -331,7 +331,7 @@ class FirstStepSmallest(_Compared, frozen=True):
     """Claim that the accuracy grows least from the first value to the second."""
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Compare what each further step adds with what the first one does, with the proposed weight."""
+        """Compare the gain of each further step with that of the first step, for the proposed weight."""
         steps = _steps(_proposed(runs))
         by_user, rates = [ByUser.of(step) for step in steps], [_mean_rate(step) for step in steps]
         for k in range(2, len(steps)):
@@ -346,7 +346,7 @@ class Reaches(_Compared, frozen=True):
     level: float
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Look at that value: its whole interval must be above the level."""
+        """Check the value: its whole interval must be above the level."""
         rate = _interval(run for run in _proposed(runs) if run.value == self.value)
         if rate is not None:
             low, high = (end - self.level for end in rate.interval)
@@ -374,7 +374,7 @@ class Drops(_Compared, frozen=True):
     times: float
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Compare the fine rate with so many times the coarse one.
+        """Compare the fine rate with a multiple of the coarse one.
 
         The interval of their difference is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008)
         1693-1702).
@@ -423,7 +423,7 @@ class Extremes(_Compared, frozen=True):
     )
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Look at both ends, in each set of data."""
+        """Check both ends, in each data set."""
         for part, group in groups(runs, lambda run: run.part.name).items():
             steps = _steps(group)
             first, last = steps[0][0], steps[-1][-1]

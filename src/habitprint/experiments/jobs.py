@@ -249,7 +249,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Return what it is called."""
+        """Return the name."""
         return self.label or self.data
 
     def at(self, value: float | str | None) -> Setting:
@@ -282,7 +282,7 @@ Plain = str | int | float | None
 
 @dataclass(frozen=True)
 class ProtectionEffect:
-    """The effect of micro-aggregation on a release: its loss, its groups, and users who were alike before."""
+    """The effect of micro-aggregation on a release: its loss, its groups, and users who were identical before."""
 
     information_loss: float
     n_groups: int
@@ -305,7 +305,7 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
     right
         The chance that the attack is right about each: 0 or 1, except for choices among users with equal shares.
     clustered
-        Of a protected release: how likely the attack names somebody of the same group.
+        For a protected release: the probability that the attack claims a member of the right group.
     has_state
         Of Markov chains: which users have a state on both sides.
     unused
@@ -348,7 +348,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     @classmethod
     def of(cls, table: pl.DataFrame, **counts: int) -> Self:
-        """Return a table with what was counted."""
+        """Return a table of the counts."""
         return cls(columns=tuple(table.columns), rows=tuple(table.rows()), **counts)
 
     @property
@@ -358,7 +358,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True, tag=True):
-    """No result, and why: the setting asks for more users than there are."""
+    """A missing result: the setting needs more users than there are."""
 
     why: str
 
@@ -382,12 +382,12 @@ class Done(msgspec.Struct, frozen=True):
     seconds: float
 
     def to_text(self) -> str:
-        """Return it as it is kept in a file."""
+        """Return the text of the result's file."""
         return msgspec.json.encode(self, enc_hook=_pack).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return what was kept; raise `msgspec.MsgspecError` if it is none of ours."""
+        """Return the result from the text of its file; raise `msgspec.MsgspecError` for other text."""
         return msgspec.json.decode(text, type=cls, dec_hook=_unpack)
 
 
@@ -406,7 +406,7 @@ def _unpack(kind: type, packed: object) -> Any:
 
 @dataclass(frozen=True)
 class Run:
-    """An attack that was made: the part and job that asked for it, and its result."""
+    """An attack that ran: its part, its job and its result."""
 
     part: Part
     job: Job
@@ -414,17 +414,17 @@ class Run:
 
     @property
     def is_all(self) -> bool:
-        """Return whether what varies has no limit here."""
+        """Return whether the varied setting has no limit here."""
         return self.part.varies is not None and getattr(self.job.setting, self.part.varies) == ALL
 
     @property
     def value(self) -> float | None:
-        """Return the value of what varies as a number; None if nothing varies."""
+        """Return the value of the varied setting as a number; None if nothing varies."""
         return None if self.part.varies is None else self.job.setting.number(self.part.varies, self.result.n_users)
 
     @property
     def label(self) -> str:
-        """Return the value of what varies in words."""
+        """Return the value of the varied setting in words."""
         value = self.value
         if value is None:
             return ""

@@ -55,11 +55,11 @@ PROTECTION = {  # what is shown of protected releases, by its column
 TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
 NOT_WRITTEN = ("is_all", "n_guesses")  # columns that only layouts need
 
-# Told apart by colour (also by people who see few of them), by dashes and by the shape of points.
+# Curves differ by colour (also for people who see few colours), by dashes and by the shape of points.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a3b8f", "#56565a", "#b8860b")
 DASHES = ([1, 0], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4], [12, 6])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-N_TONES = 6  # neighbouring regions are told apart by so many colours and shapes
+N_TONES = 6  # neighbouring regions are distinguished by so many colours and shapes
 WIDTH, HEIGHT = 520, 300
 PER_DECADE = (1, 2, 5)
 POWERS = [10.0**power for power in range(9)]
@@ -217,7 +217,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 
 def laid_out(evidence: Evidence, columns: Sequence[Column], *after: str) -> Rendered:
-    """Return the table of results: for machines without columns that say nothing, for people with those named."""
+    """Return the table of results, for programs or for people."""
     table = evidence.table.drop(NOT_WRITTEN)
     told = [name for name in table.columns if not set(table[name].to_list()) <= {None, ""}]
     rows = [[cell(row) for _, cell in columns] for row in evidence.table.rows(named=True)]
@@ -234,7 +234,7 @@ def _interval(row: Row, of: str = "") -> str:
 
 
 def _printed(column: str, row: Row) -> str:
-    """Return the paper's number as the paper has it, with what to know about it."""
+    """Return the number of the paper as printed there, with its note."""
     if row[column] is None:
         return NOT_GIVEN
     return f"{row['paper_bound']} {tenths(row[column])}".strip() + (
@@ -259,7 +259,7 @@ PRINTED: Column = ("paper", partial(_printed, "paper"))
 
 
 def points(evidence: Evidence) -> Rendered:
-    """Lay out one row for each point: the layout of what has no other."""
+    """Lay out one row for each point: the default layout."""
     table = evidence.table
     has_state, has_paper = (table[name].drop_nulls().len() > 0 for name in ("n_with_state", "paper"))
     columns: list[Column] = [
@@ -279,7 +279,7 @@ def points(evidence: Evidence) -> Rendered:
 
 
 def _without_state(row: Row) -> str:
-    """Say how many users have no Markov chain to compare."""
+    """Return the note about users without a Markov chain."""
     n, n_with = row["n_common"], row["n_with_state"] or 0
     return (
         f"{n - n_with:,} of {n:,} users have no state of a Markov chain on one side or the other: they stay nowhere "
@@ -449,7 +449,7 @@ def _numbers(column: str, title: str, ends: tuple[float, float], ticks: Sequence
 
 
 def _across(rows: pl.DataFrame, title: str, *, is_log: bool) -> alt.X:
-    """Return the horizontal axis of what varies: days by name, numbers with a little room at both ends."""
+    """Return the horizontal axis of the varied setting: days by name, numbers with a margin at both ends."""
     title = title or str(rows["varies"][0])
     if rows["varies"][0] == "last_day":
         labels = rows.sort("value")["label"].unique(maintain_order=True).to_list()
@@ -465,7 +465,7 @@ def _across(rows: pl.DataFrame, title: str, *, is_log: bool) -> alt.X:
 
 
 def _drawn(evidence: Evidence, rendered: Rendered, chart: Chart, *about: str) -> Rendered:
-    """Add a chart with a title, where its data comes from and what else to know, and letters that can be read."""
+    """Add a chart with a title, its data source and notes, in a readable size."""
     lines = [*evidence.source_lines, *about]
     heading = alt.Title(evidence.experiment.title, subtitle=lines, anchor="start", offset=14, subtitlePadding=5)
     complete: Chart = (
@@ -479,7 +479,7 @@ def _drawn(evidence: Evidence, rendered: Rendered, chart: Chart, *about: str) ->
 
 
 def lines(evidence: Evidence) -> Rendered:
-    """Draw accuracy against what varies, one curve for each weight; bars are the interval of the proposed one."""
+    """Draw accuracy against the varied setting, one curve for each weight; bars are intervals."""
     series = pl.col("weight").replace(dict(WEIGHT_NAMES)).alias("series")
     bars = (pl.when(pl.col("weight") == jobs.PROPOSED).then(pl.col(end)).alias(end) for end in ("low", "high"))
     parts = evidence.table.with_columns(series, *bars).partition_by("part", maintain_order=True)
@@ -536,7 +536,7 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_points(evidence: Evidence, chart: Chart) -> Rendered:
-    """Return curves with the table of their points, and what to know about them below the title."""
+    """Return curves with the table of their points, and with notes below the title."""
     repeats = max(evidence.table["repeats"])
     has_several = repeats > 1
     what = "Student's interval of the mean over draws" if has_several else "Wilson's interval of a rate"
@@ -546,7 +546,7 @@ def _with_points(evidence: Evidence, chart: Chart) -> Rendered:
 
 
 def _users(table: pl.DataFrame) -> str:
-    """Say how many users are in the picture: of each set of data, and on each side where these differ."""
+    """Return the numbers of users in the picture, for each data set, and for each side if they differ."""
     words = []
     every = table.partition_by("data", maintain_order=True)
     for rows in every:

@@ -51,11 +51,11 @@ Ts = TypeVarTuple("Ts")
 
 
 class NotEnoughUsersError(InputError):
-    """Tell that a setting asks for more users than there are: this point of a curve is left out."""
+    """A setting that needs more users than there are: this point of a curve is left out."""
 
 
 def _once(method: Callable[["SharedData", *Ts], T]) -> Callable[["SharedData", *Ts], T]:
-    """Return a method whose result is made once for each of its arguments, whichever thread asks first."""
+    """Return a method whose result is computed once for each argument, by the first thread that needs it."""
 
     def made(self: "SharedData", /, *args: *Ts) -> T:
         with self.lock:
@@ -66,7 +66,7 @@ def _once(method: Callable[["SharedData", *Ts], T]) -> Callable[["SharedData", *
 
 
 class SharedData:
-    """The data, tables and chains that several jobs need: made once, whichever thread asks first.
+    """The data, tables and chains that several jobs share; the first thread that needs them makes them.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class SharedData:
 
     @_once
     def split(self, name: jobs.DataName, last_day: DayName | None, side: float | None) -> Split:
-        """Return both periods, with all users who are active in both, and what became of the rows."""
+        """Return both periods, with all users who are active in both, and the account of the rows."""
         data = self.data(name)
         events = data.events if side is None else _grid(data, side).place(data.events)
         if last_day is None:
@@ -114,7 +114,7 @@ class SharedData:
 
     @_once
     def chains(self, name: jobs.DataName, side: float) -> tuple[Chains, Chains]:
-        """Return the Markov chains of both periods, of the users whose histograms are compared."""
+        """Return the Markov chains of both periods, for the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, None, side).released.users
         parts = data.period.parts(DayTable.of(_within(data)).kept(*COLUMNS[1:])).days.usable
@@ -147,7 +147,7 @@ def _n_places(scenario: Scenario) -> int:
 def prepare(
     job: jobs.Job, shared: SharedData, seed: int, progress: Progress = silent
 ) -> tuple[Scenario, jobs.ProtectionEffect | None]:
-    """Return the two tables that the setting of a job asks for, and the effect of their protection, if there is one.
+    """Return the two tables of a job's setting, and the effect of their protection, if there is one.
 
     Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
     sizes meet the same users.
@@ -188,7 +188,7 @@ def prepare(
 def _narrow(
     released: Histograms, known: Histograms, setting: jobs.Setting, name: jobs.DataName, shared: SharedData
 ) -> tuple[Histograms, Histograms]:
-    """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
+    """Keep users who were at a popular place, then popular places; drop users without a remaining count."""
     if setting.seen_top is not None:
         top = shared.popular(name, setting.side)["place"].head(setting.seen_top)
         seen = pl.concat([keep_places(side, top).users for side in (released, known)])

@@ -229,7 +229,7 @@ class Report:
 
     @property
     def is_from_twin(self) -> bool:
-        """Return whether somebody in it was made up."""
+        """Return whether some of its data is synthetic."""
         return any(source.kind == "twin" for source in self.sources)
 
     @property
@@ -365,7 +365,7 @@ def _notes(report: Report) -> list[str]:
 
 
 def write_index(made: Reproduction, out: Path) -> None:
-    """Write index.md and index.json; what earlier runs have made in the same folder, and this one not, stays listed.
+    """Write index.md and index.json; outputs of earlier runs in the same folder stay listed.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def write_index(made: Reproduction, out: Path) -> None:
 
 
 def read_index(out: Path) -> list[Report]:
-    """Return what index.json lists; nothing if there is none, or none that can be read.
+    """Return the entries of index.json; nothing if it is missing or unreadable.
 
     Examples
     --------

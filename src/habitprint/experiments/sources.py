@@ -1,4 +1,4 @@
-"""The data of an experiment: the paper's own if it is given, else a synthetic twin that is labelled as such."""
+"""The data of an experiment: the paper's own data if given, otherwise a labelled synthetic twin."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ DataKind = Literal["twin", "real", "yours", "none"]  # synthetic; the paper's; e
 
 @dataclass(frozen=True)
 class Data:
-    """Events, how they are split, and what else is known of their places.
+    """Events, their periods, and facts about their places.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class DataSource:
     open
         Reads or makes it; None if there is none.
     files
-        What is read, as far as it is somebody's own.
+        The files that are read, if they belong to the user.
     """
 
     name: DataName

@@ -1,4 +1,4 @@
-"""An experiment as data: what is computed, how it is laid out, what is claimed; the paper's, or of a TOML file."""
+"""An experiment as data: its computation, its layout and its claims, from the paper or from a TOML file."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ Layout = Literal[  # how results become a table, or a table and a picture
 
 @dataclass(frozen=True)
 class Published:
-    """One number of the paper: a rate, or seconds, and what it belongs to.
+    """One number of the paper: a rate or seconds, and its setting.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class PeriodsTable:
     first_day: DayName = "monday"
 
     def period(self) -> Period:
-        """Return what is released and what is known."""
+        """Return the released and the known period."""
         chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name)]
         if len(chosen) > 1:
             raise InputError(

@@ -227,7 +227,7 @@ def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None
 
 
 def refuse_wide(n_columns: int, path: Path) -> None:
-    """Raise `InputError` if a text file has more columns than any table has, of which not even names are looked at.
+    """Raise `InputError` if a text file has more columns than any real table.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def as_utf8(path: Path, encoding: str, *, errors: Literal["strict", "replace"] =
 
 
 def find_mark(path: Path) -> str | None:
-    """Return the encoding that the mark at the beginning of a text file says; None where there is none.
+    """Return the encoding by the byte-order mark of a text file; None without a mark.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def _whole_lines(pieces: Sequence[AnyStr], end: AnyStr, *, is_longer: bool) -> l
 
 
 def _within(encoding: str, head: bytes) -> str:
-    """Return the encoding for any piece of a file: the mark that tells the order of bytes is only at its beginning.
+    """Return the encoding for any piece of a file, because the byte-order mark is only at its beginning.
 
     Examples
     --------

@@ -59,7 +59,7 @@ Writer = Callable[[Path], object]
 
 
 def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "") -> Path:
-    """Return a path if it is a regular file; anything else, such as a pipe, may never end.
+    """Return a path if it is a regular file; reading anything else, such as a pipe, may never end.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _reason(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell Ctrl-C, which polars turns into a panic if it comes at certain moments, from other panics.
+    """Return whether a panic of polars is Ctrl-C, which polars turns into a panic at certain moments.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def drafting() -> Iterator[Drafts]:
 
 @contextmanager
 def _draft(place: Path) -> Iterator[Path]:
-    """Make a folder within a place, and remove it in the end; it is locked, so that others see that it is in use."""
+    """Make a temporary folder and remove it in the end; it is locked, so that other runs see that it is in use."""
     _remove_abandoned(place)
     with ExitStack() as cleaning:
         while True:
@@ -683,7 +683,7 @@ def no_parent(path: Path | str, parent: Path | str) -> InputError:
 
 
 def _require_permission(path: Path, place: Path) -> None:
-    """Raise `InputError` unless a folder can be written to. It is tried, because permissions do not tell everything."""
+    """Raise `InputError` unless a folder can be written to; a trial file decides."""
     try:
         with _draft(place.absolute()):
             pass

@@ -183,7 +183,7 @@ def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
 
 
 def has_other_sign(text: pl.Expr, decimal: Decimal) -> pl.Expr:
-    """Say where text is a number, but with the other decimal sign.
+    """Return where text is a number with the other decimal sign.
 
     Examples
     --------
@@ -503,7 +503,7 @@ USUAL = {
 
 
 def _nearest(column: str, names: list[str]) -> str | None:
-    """Return the name that looks most like a column that is not there, if one does."""
+    """Return the name that is most similar to a missing column, if one is similar."""
     near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
     alike = next((name for name in names if near and name.lower() == near[0]), None)
     usual = [name for name in names if set(re.split("[^a-z]+", name.lower())) & USUAL.get(column, set())]
