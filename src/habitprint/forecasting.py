@@ -96,10 +96,10 @@ class Law:
     Parameters
     ----------
     a, b
-        Of the beta distribution of how likely somebody is taken for somebody else: the share falls as n to the power
-        −a from about b people on.
+        The parameters of the beta distribution of the probability that a person is confused with another one. From
+        about b people on, the share falls as n to the power −a.
     always
-        The share of people who are found among any number.
+        The share of people who are identified among any number of others.
 
     Examples
     --------

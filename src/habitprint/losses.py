@@ -309,7 +309,7 @@ class Cost(NamedTuple):
     Parameters
     ----------
     loss
-        The loss that decides, rounded as it is printed.
+        The loss that decides, at the printed precision.
     others
         The sum of the loss of predictive value, the totals error and the share of people left out, rounded to a
         hundredth: a smaller difference is not worth a second step. An undefined loss counts as 0; it is undefined for

@@ -401,7 +401,7 @@ class Grid:
         return (millimetres // self._side).clip(0, n - 1)
 
     def coarsen(self, side: float) -> "Grid":
-        """Return the grid of larger squares over the same box, each made up of whole squares of this one.
+        """Return the grid of larger squares over the same box; each consists of whole squares of this one.
 
         Examples
         --------

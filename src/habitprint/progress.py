@@ -24,7 +24,7 @@ def silent(stage: str, done: int, total: int, note: str = "") -> None:
 
 
 def nested(progress: Progress, outer: str, n_done: int, n_total: int, label: str = "") -> Progress:
-    """Return a progress that tells of work within one unit of an outer stage.
+    """Return a progress function for work within one unit of an outer stage.
 
     Examples
     --------

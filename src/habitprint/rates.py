@@ -28,7 +28,7 @@ Interval = tuple[float, float]
 
 
 class IntervalMethod(StrEnum):
-    """The method of an interval, by the dependence among the people whom it is about.
+    """The method of an interval, by the dependence among its people.
 
     ``INDEPENDENT``: there is none. ``JOINT``: all were matched jointly. ``ONE_BY_ONE``: each was matched alone, and a
     known user who was given several times counts once. ``SEEKERS``: each was matched alone, and everybody with the
@@ -49,14 +49,14 @@ class IntervalMethod(StrEnum):
     STUDENT = "Student's interval of the mean"
 
     def count_variance(self, rate: float, variance: float) -> float:
-        """Return the variance of one person's chance as it counts for the interval of a rate: measured upper bounds."""
+        """Return the variance of people's probabilities for the interval of a rate, with its factor F."""
         of_chances, of_binomial = FACTORS.get(self, (1.0, 1.0))
         return min(of_chances * variance, of_binomial * rate * (1 - rate))
 
 
 # How many times the variance of a rate is what it would be for independent people, at most: with their chances, and if
-# everybody was found for sure or not at all. (Seekers depend on each other only where they are alike, and there chances
-# vary less than yes and no.)
+# everybody was found for sure or not at all. (Seekers depend on each other only if they are similar, and then
+# probabilities vary less than yes and no.)
 FACTORS = {
     IntervalMethod.JOINT: (2.3, 2.3),
     IntervalMethod.ONE_BY_ONE: (1.75, 1.75),

@@ -20,7 +20,7 @@ Truth: TypeAlias = Literal["same-id"] | Mapping[Any, Any] | Any
 
 @dataclass(frozen=True)
 class CommonUsers:
-    """The rows of the users who are on both sides, and the number of entries of the truth about anybody else."""
+    """The rows of the users who are on both sides, and the number of other entries of the truth."""
 
     released: Indices
     known: Indices
@@ -82,7 +82,7 @@ def truth_table(truth: Truth) -> pl.DataFrame:
 
 
 def repeated_in_truth(side: str, users: list[object]) -> InputError:
-    """Return the error that says that the truth names users more than once."""
+    """Return the error for a truth that names users more than once."""
     return InputError(
         f"the truth names the {side} user {first_few(users, 3)} more than once",
         why="each released user is at most one known user",

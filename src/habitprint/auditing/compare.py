@@ -103,20 +103,20 @@ class Compared:
     Parameters
     ----------
     name, made_on
-        What it is called here, and when it was made.
+        The name of the audit, and its day.
     scope
-        Whom and which time it is about.
+        The people and periods of the audit.
     strongest, other_time
-        The strongest attack on the released table; and that of an attacker who knows all other time in the file, where
-        that attack is stronger, else None.
+        The strongest attack on the released table; and the attack of an attacker who knows all other time in the file,
+        None if it is not stronger.
     guaranteed
-        What is guaranteed about pointing at rows.
+        The guaranteed risk of rows pointed at.
     target, decide, is_protected, passes
-        The target, what decides about a protected table, whether this one was, and whether it meets the target.
+        The target, the deciding risk, whether the table is protected, and whether it meets the target.
     losses
-        What a table that was protected has lost against its original; None where it was not, or nobody knows.
+        The losses of a protected table against its original; None if unprotected or unknown.
     advice, advised
-        Whether a protection is advised; and the cheapest that meets the target, None if none is needed, or none does.
+        Whether a protection is recommended; and this protection, None if none is needed, or none meets the target.
 
     Examples
     --------

@@ -39,14 +39,14 @@ class Goal:
     Parameters
     ----------
     target
-        The share of people that may be identified.
+        The share of people who may be re-identified.
     decide
-        ``"guaranteed"``: the guaranteed average risk must not be above it. ``"measured"``: it is enough that the upper
-        end of the interval of the strongest attack is not.
+        ``"guaranteed"``: the guaranteed average risk must be within the target. ``"measured"``: it is enough that the
+        upper end of the interval of the strongest attack is.
     confident_target
-        How often the most confident claims may be right; None if that does not matter.
+        The highest precision allowed for the most confident claims; None without such a target.
     keep
-        What the release is for: the protection that loses the least of it is the cheapest.
+        The utility metric that decides.
     person_target
         The highest probability allowed of pointing at the row of any one person: guaranteed, the largest 1/m; measured,
         the upper end of the precision of the most confident claims. None if only the mean matters. Reconstructed rows
@@ -72,17 +72,17 @@ class Evidence:
     Parameters
     ----------
     guaranteed
-        What anybody could reach.
+        The guaranteed risk.
     high
-        The upper end of the strongest attack, among all people whom the judgement is about.
+        The upper end of the interval of the strongest attack, among the judged people.
     taken
-        Whether own rows can be reconstructed from groups.
+        The share of rows that can be reconstructed from groups.
     is_full_suite
-        Whether the full suite was run; else more attacks could only raise `high`.
+        Whether the full suite ran; otherwise more attacks can only raise `high`.
     most_confident, confidence
-        How often the most confident claims are right, and how surely people are found; None where that is not known.
+        The precision of the most confident claims, and the calibrated probabilities; None if unknown.
     is_looked_at
-        Whether somebody tried to find out how sure claims are; else what is not known of that is open.
+        Whether the confidence of claims was measured; otherwise an unknown value leaves the judgement open.
     """
 
     guaranteed: GuaranteedRisk
@@ -99,13 +99,13 @@ def judge(
 ) -> Judgement:
     """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
 
-    Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either. A
-    guarantee holds against every attack, made or not: then it is measured to be enough, too.
+    The measured share of reconstructed rows must be within the target in every case. A guarantee within the target
+    covers every attack, so the measured risk is then within it too.
 
     Parameters
     ----------
     by
-        What decides: only what is guaranteed, or also what is measured. None for what decides by the goal.
+        The deciding risk: guaranteed, or measured. None for the one of the goal.
     criteria
         What is asked.
 

@@ -7,27 +7,28 @@ attacker who has the file takes such sums apart in five ways:
 
 - *by denominators*: a value that one member alone contributed is c/T of that person, so the values of a group that are
   whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
-- *by known places*: where one person alone is known to visit a place of their group, the value there is theirs; where
-  several are, it is shared out as they are known to share it.
-- *by fitting*: the known rows of the members are fitted to the sums by turns: what they add up to at a place is the sum
-  there, and no member has more than one row.
-- *by subtraction*: what the other members are known to do is taken from the sum, and the rest is the last one's.
-- *by intersection*: two releases of the same people in different groups; values that are equal in both groups of a
-  person belong to somebody who is in both.
+- *by known places*: if one member alone is known to visit a place, the value there is theirs. If several are, it is
+  divided in proportion to their known shares.
+- *by fitting*: the known rows of the members are fitted to the sums. They add up to the sum at each place, and no
+  member has more than one row.
+- *by subtraction*: the known rows of all other members are subtracted from the sum. The rest is the row of the last
+  one.
+- *by intersection*: two releases of the same people have different groups. Values that are equal in both groups of a
+  person belong to a member of both.
 
 A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
-and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
-is within the step in which values are published, so rounding alone makes no attack fail, and off by half of itself at
-most, so a coarse step proves nothing.
+and they hold at least half of the person's shares, or half of their places. A value counts as the person's own by two
+rules. It is within the published step, so that rounding alone does not hide a success. It is off by at most half of the
+true value, so that a coarse step does not produce one.
 
-What the attacker's own table shows without any release is the base rate: there they claim large known values, from the
-threshold on that is best over all people. The release adds the people whose row is then right, less those whose row
-was right before: an attacker cannot tell which of two claims is right, so every way of claiming uses own data where the
-release says too little of a person.
+The base rate is the share of people whose row the attacker's own data show without any release. There the attacker
+claims known values from the threshold on that is best over all people. The measured share leaves these people out. An
+attacker cannot know which of two claims is right. So every attack uses the attacker's own data if the release says too
+little about a person.
 
-A place that s of m members visited belongs to a given one with probability s/m, if nothing tells the members apart. An
-attacker who knows the habits of some of them does better. So attribution is measured beside that base rate, and never
-called guaranteed.
+If s of m members visited a place and nothing distinguishes the members, each of them visited it with probability s/m.
+An attacker who knows the habits of some of them does better. So attribution is measured beside a base rate, and is
+never guaranteed.
 """
 
 from collections.abc import Iterator, Sequence

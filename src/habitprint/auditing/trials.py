@@ -43,28 +43,26 @@ class Trial:
     options
         Options of ``habitprint protect`` that do the same; MAPPING is a file of coarser places.
     guaranteed
-        What anybody could reach.
+        The guaranteed risk.
     attacks, n_attacks
-        The strongest attack of each method and weight, of so many that were made.
+        The strongest attack of each method and weight, and the number of all attacks.
     is_full_suite
-        Whether the full suite was run. Else, after screening, it was above the target already, or too dear to be the
-        answer: then every measured share is the least that it can be.
+        Whether the full suite ran. If not, the protection was above the target after screening, or costs too much to be
+        the answer. Then every measured share is a lower bound.
     selection_rate, hold_out_rate
-        The highest rates of all attacks among the selection half of the people, on whom protections are selected, and
-        among the hold-out half, on whom the selection is confirmed.
+        The highest rates of all attacks in the selection half of the people and in the hold-out half.
     losses
-        What is lost against the table as it is.
+        The losses against the unprotected table.
     most_confident
         Precision of the most confident claims by margin; None if it was not measured.
     confidence
-        How surely people are found, one by one; None if it was not measured, or too few people teach it.
+        The calibrated probabilities of claims; None if not measured, or with too few people.
     taken, attribution
-        Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
-        often places are attributed to people, None where it was not asked.
+        The share of rows reconstructed from groups; and places attributed, None if not measured.
     passes
         Whether it reaches the goal; None where that depends on claims or attacks that were not measured.
     n_draws
-        How many draws of a random protection were measured: every measured share is that of the worst.
+        The number of measured draws of a random protection; every measured share is that of the worst draw.
     """
 
     name: str
@@ -116,7 +114,7 @@ class Trial:
         return SCALES[keep].of(self.losses)
 
     def cost(self, keep: UtilityMetric) -> Cost | None:
-        """Return the cost by a utility metric, rounded as it is shown."""
+        """Return the cost by a utility metric, at the printed precision."""
         return cost_of(keep, self.loss_for)
 
     def least_cost(self, keep: UtilityMetric, other: "Trial", part: float) -> Cost | None:
@@ -284,15 +282,15 @@ class Protections(Drawn):
     trials
         The protections that were tried on all users; the first is the unprotected table.
     screened
-        With many users: every protection, tried with only `n_users` of the `n_users_in_all`. Else empty.
+        With many users: every protection, tried with `n_users` of the `n_users_in_all`. Otherwise empty.
     chosen
         The index in `trials` of the lowest-cost protection that reaches the goal; None if none does.
     measured
-        The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
-        the people, confirmed with the other. None if there is none.
+        The index of the lowest-cost protection that meets the target only by measured risk, selected on one half of the
+        people and confirmed on the other. None if there is none.
     best
-        For each purpose, the best among `trials`: by what is guaranteed, and by what is measured, with each half of the
-        people. Empty where the release reaches the goal as it is.
+        The best of `trials` for each utility metric: by guarantee, and by measured risk. Empty if the unprotected table
+        reaches the goal.
     not_tried
         The protections that could not be tried, and why.
     n_tried

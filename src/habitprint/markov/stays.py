@@ -149,8 +149,8 @@ def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: in
     A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends it: it is
     kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
 
-    Linear in the number of points where people stay well within the diameter or move; a point that is neither surely
-    within nor surely outside is compared with all points of its stay.
+    Linear in the number of points where people stay well within the diameter or move; a point that is neither certainly
+    within nor certainly outside is compared with all points of its stay.
 
     Parameters
     ----------

@@ -12,10 +12,9 @@ smaller of two: the shortest way from i to the hub plus that from the hub to j, 
 users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
 
 The probability of a pair is computed from three scores. Let s_ij be the gain of a pair by a weight whose gains are
-logarithms of likelihoods, as a learned one's are. Seen from the released user i, the partner is j with probability
-exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the known user j, it is i with probability exp(s_ij) /
-Σ_k exp(s_kj) among all released users k. The third score is the margin of the pair: the loss of the best total without
-it.
+logarithms of likelihoods, such as a trained weight. Seen from the released user i, the partner is j with probability
+exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the known user j, it is i with probability exp(s_ij) / Σ_k
+exp(s_kj) among all released users k. The third score is the margin of the pair: the loss of the best total without it.
 
 Users with equal shares are indistinguishable. Between a class A of equal released users and a class B of equal known
 ones there is room for min(|A|, |B|) true pairs, so both probabilities are those that such a place is filled: |A|·|B| /
@@ -41,21 +40,21 @@ from habitprint.weighing import Sides, Weight, pair_gains
 from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import Scratch, make_scratch, row_gains
 
-N_LISTED = 96  # cheapest other partners that are kept for each user; with 48, all take a third longer
+N_LISTED = 96  # best other partners that are kept for each user; with 48, all take a third longer
 NOBODY = -1
 NEAR_CERTAIN = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
 MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
 
 
 class _Residual(NamedTuple):
-    """The state of a matching for kernels: partners, potentials, and each row's cheapest other partners."""
+    """The state of a matching for kernels: partners, potentials, and the best other partners of each row."""
 
     row_partner: Indices
     column_partner: Indices
     u: Floats
     v: Floats
     price: float
-    listed: SmallIndices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
+    listed: SmallIndices  # N × N_LISTED, lowest cost first, NOBODY where there are fewer
     costs: Floats  # of these
     cuts: Floats  # no partner that is not listed costs less
     to_hub: Floats  # of each row
@@ -134,7 +133,7 @@ def _cost(u: float, v: float, price: float, gain: float) -> float:
 def _ways_from_hub(
     problem: Problem, row_partner: Indices, column_partner: Indices, u: Floats, v: Floats, price: float
 ) -> Floats:
-    """Return the shortest way from the hub to each column: a user is left alone, and at the end the column is taken."""
+    """Return the shortest path from the hub to each column: one user is left alone, and the column is taken."""
     distance = v.copy()  # left alone itself
     scratch = make_scratch(problem.others)
     sums, touched = scratch.sums, scratch.touched
@@ -164,7 +163,7 @@ def _ways_from_hub(
 
 @kernel
 def _list_cheapest_others(first: int, last: int, problem: Problem, graph: _Residual) -> None:
-    """Write the cheapest other partners of the rows `first` to `last` − 1, their costs, and the least not listed."""
+    """Write the best other partners of the rows `first` to `last` − 1, their costs, and the lowest cost not listed."""
     n_listed, cuts = graph.listed.shape[1], graph.cuts
     scratch = make_scratch(problem.others)
     sums, touched = scratch.sums, scratch.touched
@@ -176,7 +175,7 @@ def _list_cheapest_others(first: int, last: int, problem: Problem, graph: _Resid
             sums[j] = 0.0
             if j == graph.row_partner[i] or cost >= cuts[i]:
                 continue
-            # Into its place among the cheapest; the entry that falls out at the end is the cheapest that is not listed.
+            # Insert it in ascending order of costs; the entry that falls out has the lowest cost that is not listed.
             place = n_listed
             while place > 0 and mine[place - 1] > cost:
                 place -= 1
@@ -372,7 +371,7 @@ def _log_odds(gains: Floats, n_identical: Indices, log_sums: Floats) -> Floats:
 
 
 def _log_sums(mine: Nodes, others: Nodes, evidence: Evidence) -> Floats:
-    """Return ln Σ exp(gain) over all users of the other side, for each user; who shares no place gains 0."""
+    """Return ln Σ exp(gain) over all users of the other side, for each user; without a shared place the gain is 0."""
     problem = Problem.of(mine.shares, others.shares, evidence)
     of_nodes, n_members = np.empty(mine.shares.shape[0]), others.n_members
     for _ in run_blocks(lambda first, last: _add_up(first, last, problem, n_members, of_nodes), problem.work, "rivals"):

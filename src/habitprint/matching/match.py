@@ -192,7 +192,7 @@ def match(
 def find_matching(
     released: Histograms, known: Histograms, asked: MatchOptions, progress: Progress = silent
 ) -> Matching:
-    """Find out which released user is which known user, without a warning where they share no place.
+    """Return the matching of two tables, without a warning if they share no place.
 
     Warnings are global to all threads, so parallel matchings need a function that issues none.
 

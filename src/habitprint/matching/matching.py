@@ -116,7 +116,7 @@ def _needed(first: int, last: int, problem: Problem, row_potential: Floats, pric
 
 
 def gap_and_share(gap: float) -> tuple[str, str]:
-    """Return a gap rounded up, and the proven share of the best gain, rounded down.
+    """Return a gap rounded up, and the share of the best gain that is proven, rounded down.
 
     A proof must not promise more than was proven: 99.97% is not 100.0%.
 

@@ -30,7 +30,7 @@ Members = tuple[Indices, Indices]  # where the users of each node start, and the
 
 
 class Nearest(NamedTuple):
-    """A nearest user for each seeking user, with the gain and the number of users who are equally near."""
+    """The nearest user of each seeking user, with the gain and the number of equally near users."""
 
     columns: Indices
     gains: Floats
@@ -38,7 +38,7 @@ class Nearest(NamedTuple):
 
     @classmethod
     def empty(cls, n_users: int) -> "Nearest":
-        """Return room for so many users."""
+        """Return empty arrays for n users."""
         return cls(np.empty(n_users, np.int64), np.empty(n_users), np.empty(n_users, np.int64))
 
 
@@ -161,7 +161,7 @@ def _look_around(
     *,
     n_noted: int,
 ) -> Iterator[Best]:
-    """Write the nearest of the others for each seeker into `found`, block by block of seekers.
+    """Write the nearest user of each seeker into `found`, in blocks of seekers.
 
     Yield for each block the best gain of its seekers with each of the first `n_noted` others.
     """
@@ -362,7 +362,7 @@ def count_impostors(
 
 @kernel
 def _closer(first: int, last: int, problem: Problem, partner: Indices, n_closer: Indices, n_tied: Indices) -> None:
-    """Write for the rows `first` to `last` − 1 how many columns have more gain than the partner, and how many as much.
+    """Write the numbers of columns with more gain than the partner, and with equal gain, of rows `first` to `last` − 1.
 
     Columns that are not touched have no gain: as much as a partner who has none either.
     """

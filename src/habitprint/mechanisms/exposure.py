@@ -1,4 +1,4 @@
-"""What a released table reveals: its totals, the risk that its anonymity sets guarantee, and traces of protection."""
+"""The exposure of a released table: its totals, the risk that its anonymity sets guarantee, and signs of protection."""
 
 import math
 from dataclasses import dataclass
@@ -163,7 +163,7 @@ class GuaranteedRisk:
 
     @property
     def stated(self) -> float:
-        """Return the risk that is stated as a guarantee: the average, or 1 where somebody's row is unique.
+        """Return the risk that is stated as a guarantee: the average, or 1 if a row is unique.
 
         A low average promises nothing to a person whose row is unique.
 
@@ -233,7 +233,7 @@ def looks_protected(histograms: Histograms) -> tuple[Finding, ...]:
 
 
 def is_grouped(release: Release) -> bool:
-    """Return whether rows are published for groups: a step says so, or every row of shares has identical ones.
+    """Return whether rows are published for groups: a step made groups, or every row of shares is identical to others.
 
     Examples
     --------

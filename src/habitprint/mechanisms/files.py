@@ -490,7 +490,7 @@ def open_release(
 
 
 def tells_the_same(told: Sidecar, release: Release) -> bool:
-    """Return whether a published file tells the steps of a release, as far as these are published.
+    """Return whether a published file lists the same steps as a release.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def in_words(day: date) -> str:
 
 
 def between(first: date, last: date) -> pl.Expr:
-    """Return the expression that says whether a column ``day`` lies in the days from `first` to `last`.
+    """Return the expression for whether a column ``day`` lies in the days from `first` to `last`.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def between(first: date, last: date) -> pl.Expr:
 
 
 def local_days(time_zone: str, time: pl.Expr | None = None) -> pl.Expr:
-    """Return the expression for the local day of an event, as a number since 1970; of the column ``time`` if not told.
+    """Return the expression for the local day of an event, as a number since 1970; by default of the column ``time``.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class DayTable:
 
     @classmethod
     def of(cls, events: "Events | DayTable", count: CountedAs = "visits") -> "DayTable":
-        """Return the table of some events, or a table as it is.
+        """Return the day table of events; a day table is returned unchanged.
 
         If seconds are counted, events that lasted no time are left out.
         """
@@ -206,7 +206,7 @@ class DayTable:
         )
 
     def kept(self, *others: str) -> "DayTable":
-        """Return the table such that nobody reads the source again, in little memory however many rows there are.
+        """Return the table from a temporary file, in little memory, so that the source is not read again.
 
         Of the other columns of the events only those that are named stay.
         """
@@ -248,7 +248,7 @@ class DayTable:
 
 
 def _with_amounts(frame: pl.LazyFrame, count: CountedAs) -> pl.LazyFrame:
-    """Return rows of single events with what is added up."""
+    """Return rows of single events with the quantities that are added up."""
     amounts = {"n": pl.lit(1, pl.Int64)}
     if count == "seconds":
         # Whole microseconds add up to the same in any order, which floats do not. Their sum may need 128 bits.

@@ -64,7 +64,7 @@ class Span:
 
     @property
     def holds(self) -> pl.Expr:
-        """Return the expression that says whether a column ``day`` lies in the span."""
+        """Return the expression for whether a column ``day`` lies in the span."""
         return pl.any_horizontal(between(first or date.min, last or date.max) for first, last in self.ranges)
 
     @classmethod
@@ -108,7 +108,7 @@ LONG_PART = 28  # days: a shorter part is dealt out by days
 
 
 class Period(Protocol):
-    """A rule that tells of each day of each user whether it is released, known, or neither."""
+    """A rule that makes each day of each user released, known, or neither."""
 
     def parts(self, events: Events | DayTable) -> Parts:
         """Return the events, or their day table, with their parts."""
@@ -131,7 +131,7 @@ def require_period(period: object) -> None:
 
 @dataclass(frozen=True)
 class FoundPeriod:
-    """A period that was found in the data, and how.
+    """A period that was chosen from the data, and the way it was chosen.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class FoundPeriod:
 
 
 class OfDays:
-    """The base of periods that tell the part of an event by its day alone."""
+    """The base of periods in which the day alone decides the part of an event."""
 
     @property
     def spans(self) -> tuple[Span, Span]:
@@ -317,7 +317,7 @@ class BusiestWeeks:
         require_option("first_day", self.first_day, DAYS)
 
     def find(self, events: Events | DayTable) -> ConsecutiveWeeks:
-        """Return the weeks found in the events."""
+        """Return the busiest weeks of the events."""
         table = DayTable.of(events)
         both = self.count_active(table)
         if both.is_empty():
@@ -368,7 +368,7 @@ class HalvesOfRows:
     how: ClassVar[str] = "cut at the day that halves the rows"
 
     def find(self, events: Events | DayTable) -> DateRanges:
-        """Return the two ranges of days found in the events."""
+        """Return the two ranges of days of the events."""
         return self.cut(count_days(events))
 
     def cut(self, calendar: Calendar) -> DateRanges:

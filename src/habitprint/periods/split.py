@@ -301,7 +301,7 @@ def tally(days: DayTable) -> Tally:
 
 
 def refuse_to_split(events: Events | DayTable, period: Period, active: int, count: str) -> None:
-    """Raise `InputError` if events cannot be counted as they are asked to be.
+    """Raise `InputError` if events cannot be counted with these options.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def count_release(
     count: CountedAs = "visits",
     progress: Progress = silent,
 ) -> Histograms:
-    """Count events per user and place in the released period alone: everybody in it, whatever else there is.
+    """Count events per user and place in the released period alone, for all its users.
 
     Examples
     --------
@@ -387,7 +387,7 @@ def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, i
 
 
 def nobody_active(active: int, where: str, words: str) -> InputError:
-    """Return the error that says that nobody is active enough in one part, or in each part.
+    """Return the error for a period in which nobody is active enough, in one part or in both.
 
     Examples
     --------
@@ -402,7 +402,7 @@ def nobody_active(active: int, where: str, words: str) -> InputError:
 
 
 def missing_in_cohort(missing: Sequence[object], active: int, words: str) -> InputError:
-    """Return the error that says who of a cohort is not active in both parts.
+    """Return the error that lists users of a cohort who are not active in both parts.
 
     Examples
     --------
@@ -421,7 +421,7 @@ def _enough(active: int) -> str:
 
 
 def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
-    """Return which users are asked for; of a fixed cohort the distinct ids in ascending order.
+    """Return the requested users; for a fixed cohort, the distinct ids in ascending order.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def asset(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    r"""Return what makes markup of templates: text from the data is escaped wherever it stands, and only shown.
+    r"""Return the environment for templates, which escapes all text from the data.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def _shown(value: object) -> object:
 
 
 def to_markdown(page: Page) -> str:
-    r"""Return a page as Markdown, in which text from the data is only text; pictures are told by their tables.
+    r"""Return a page as Markdown, with text from the data escaped; tables stand for pictures.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def _markdown(block: Block) -> list[str]:  # noqa: C901, PLR0911  (one case for 
 
 
 def _plain(text: str) -> str:
-    """Return text in which nothing is markup."""
+    """Return text with all markup escaped."""
     return re.sub(r"([\\`*_\[\]<>#|~$&!])", r"\\\1", printable(" ".join(text.split())))
 
 

@@ -117,7 +117,7 @@ def row_gains(i: int, problem: Problem, scratch: Scratch) -> int:
         for b in range(index.starts[place], index.starts[place + 1]):
             j = index.users[b]
             before = sums[j]
-            touched[n_touched] = j  # kept only if the user is new: cheaper than a branch
+            touched[n_touched] = j  # kept only if the user is new: faster than a branch
             n_touched += before == 0.0
             sums[j] = before + by_share[index.numbers[b]]
     return n_touched
@@ -125,7 +125,7 @@ def row_gains(i: int, problem: Problem, scratch: Scratch) -> int:
 
 @kernel
 def make_scratch(index: Index) -> Scratch:
-    """Return what `row_gains` works with."""
+    """Return the work arrays of `row_gains`."""
     most = 0
     for place in range(len(index.share_starts) - 1):
         most = max(most, index.share_starts[place + 1] - index.share_starts[place])

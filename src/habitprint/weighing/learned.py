@@ -134,7 +134,7 @@ def fit_on_other_half(
     Returns
     -------
     tuple
-        The weight for the first half, learned from the second; and that for the second.
+        The weight for the first half, fitted to the second; and the weight for the second half.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Gen
 
 
 def _stand_ins(users: Indices, gains: Floats, n_others: int, random: np.random.Generator) -> tuple[Indices, Floats]:
-    """Return rivals who stand for all others, and the logarithm of how many each stands for."""
+    """Return rivals who represent all others, and the logarithm of the number that each represents."""
     rivals = np.zeros(N_NEAREST + N_DRAWN + 1, np.int64)
     offsets = np.full(len(rivals), -math.inf)
     order = np.lexsort((users, -gains))

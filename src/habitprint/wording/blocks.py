@@ -57,7 +57,7 @@ class Text(Block):
 
 @dataclass(frozen=True)
 class Caution(Block):
-    """One paragraph that stands out: a reason to doubt a result."""
+    """One paragraph that stands out: a caution about a result."""
 
     text: str
 

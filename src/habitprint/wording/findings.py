@@ -56,7 +56,7 @@ def what_of(finding: Finding) -> str:
 
 
 def _day(text: str) -> str:
-    """Return a day as people write it; whatever else a file says as it is."""
+    """Return a day as people write it; other text is unchanged."""
     try:
         return day_in_words(date.fromisoformat(text))
     except ValueError:

@@ -534,7 +534,7 @@ def _meaning(law: Law) -> str:
 
 
 def _people(n: int) -> str:
-    """Return a number of people to three figures; a small one as it is."""
+    """Return a number of people, rounded to three figures if it is large."""
     if n < 10_000:  # noqa: PLR2004
         return f"{n:,}"
     digits = len(str(n)) - 3

@@ -153,7 +153,7 @@ def _guarantee(trial: Trial) -> str:
 
 
 def cautions(audit: Audit) -> tuple[str, ...]:
-    """Return the reasons to doubt the answer: what may be wrong with the data, then the gravest other one.
+    """Return the cautions about the answer: findings about the data, then the gravest other one.
 
     Examples
     --------

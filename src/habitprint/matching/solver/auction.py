@@ -1,7 +1,7 @@
 """The auction that gives the solver its first potentials, compiled: rows bid for columns.
 
 An auction (Bertsekas 1988) comes near to the right potentials in a fraction of the time that the best pairs take. A
-column has as many seats as units; its potential is the price of the cheapest. ::
+column has as many seats as units; its potential is the lowest price of a seat. ::
 
     for each unit of each row:
         let its row take the cheapest seat of the column that offers the most,
@@ -76,7 +76,7 @@ def open_auction(s: State) -> Auction:
 
 @inner
 def _offer(s: State, row: int, at: int) -> float:
-    """Return the offer at a place of the short list of a row, up to date; minus infinity if it is below the cut."""
+    """Return the updated offer at a position of a row's short list; minus infinity if it is below the cut."""
     r, offers = s.rows[row], s.short[row]
     while at < r.n_short and offers[at].offer >= r.cut:
         offer: float = offers[at].gain - s.columns[offers[at].column].potential
@@ -126,7 +126,7 @@ def _bid(s: State, auction: Auction, row: int) -> int:
 
 @kernel
 def bid(s: State, auction: Auction, work: int) -> None:
-    """Let rows bid, while none is in a tree, until all have, there is no room for more that wait, or work was done."""
+    """Let rows bid, while none is in a tree, until all have bid, the waiting room is full, or enough work is done."""
     turns, waiting, n_done, counters = auction.turns, auction.waiting, auction.n_done, s.counters
     counters[WORK] = 0
     while n_done[0] < len(turns) and n_done[1] < len(waiting) and counters[WORK] <= work:

@@ -79,7 +79,7 @@ def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -
 def _split(values: Floats, names: SmallIndices, low: int, high: int, least: float) -> int:
     """Move the values from `low` to `high` − 1 that are at least `least` to the front; return where they end."""
     end = low
-    for k in range(low, high):  # every value is swapped, and kept in front or not: cheaper than a branch
+    for k in range(low, high):  # every value is swapped, and kept in front or not: faster than a branch
         value, name = values[k], names[k]
         values[k] = values[end]
         names[k] = names[end]

@@ -298,7 +298,7 @@ def _check_memory(needed: float, max_memory: float) -> None:
 
 
 def run(state: st.State, problem: st.Problem, max_memory: float, tell: Callable[[st.State], None]) -> st.State:
-    """Run the kernel until it is done; between its calls give it more room, and tell how far it has come."""
+    """Run the kernel until it is done; between its calls, give it more room and report progress."""
     scratch = st.make_scratch(problem.others)
     outcome = kernel.PAUSED
     while outcome != kernel.DONE:
@@ -315,7 +315,7 @@ def run(state: st.State, problem: st.Problem, max_memory: float, tell: Callable[
 
 
 def telling_gap(size: int, progress: Progress) -> Callable[[st.State], None]:
-    """Return what tells how many of so many pairs there are, and how much gain may still be missing."""
+    """Return the progress function that reports the number of pairs and the gain that may still be missing."""
 
     def tell(now: st.State) -> None:
         n_missing = int(now.counters[st.N_WANTED])

@@ -10,12 +10,12 @@ that are not tight are given up, and a node without a partner whose potential is
 
 Then no node is active, and the matching is the best. A bad start costs time, and nothing else.
 
-Where a share ε of the gain may be missing, rows stop once what active ones still have, A, is surely at most a quarter
-of that: A ≤ ε/4 · (G + A), where G is the gain of the pairs. If all active nodes together have at most the share ε of
-the bound then, columns stay as they are; else they stop at three quarters. *Proof* that it is enough. With no active
-node G would be the bound. G never falls, and is counted too low rather than too high; a node with a free unit is in no
-tree, so A does not rise while columns are settled. So the bound is at most G + A + A′, where A ≤ f(ε/4) · G and A′ ≤
-f(3ε/4) · G with f(x) = x / (1 − x), which is convex and zero at zero: A + A′ ≤ f(ε) · G, which is the same as
+Where a share ε of the gain may be missing, rows stop once the potential of active ones, A, is certainly at most a
+quarter of that: A ≤ ε/4 · (G + A), where G is the gain of the pairs. If all active nodes together have at most the
+share ε of the bound then, columns stay as they are; else they stop at three quarters. *Proof* that it is enough. With
+no active node G would be the bound. G never falls, and is counted too low rather than too high; a node with a free unit
+is in no tree, so A does not rise while columns are settled. So the bound is at most G + A + A′, where A ≤ f(ε/4) · G
+and A′ ≤ f(3ε/4) · G with f(x) = x / (1 − x), which is convex and zero at zero: A + A′ ≤ f(ε) · G, which is the same as
 G ≥ (1 − ε) · (G + A + A′). ∎
 """
 

@@ -120,7 +120,7 @@ def make_scratch(index: Index) -> Scratch:
 
 
 def records(n: int, dtype: np.dtype[Any], **values: Any) -> Records:
-    """Return `n` records with the given values, zero elsewhere.
+    """Return `n` records with the given values; all other fields are zero.
 
     Examples
     --------

@@ -62,8 +62,8 @@ def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent, *, 
     k
         The least number of users in a group.
     n_groups
-        The largest number of groups: the cheapest merges are made, and then members exchanged again. None for any
-        number.
+        The largest number of groups: merges with the lowest loss are made, and then members are exchanged again. None
+        for any number.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def take_tightest(neighbours: Neighbours, k: int, progress: Progress = silent) -
 
 
 def fill_up(neighbours: Neighbours, labels: Indices, k: int) -> Indices:
-    """Group those who are left over, side by side by the place where most of them is; at most k − 1 stay without.
+    """Group the remaining users by their main place; at most k − 1 stay without a group.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def fill_up(neighbours: Neighbours, labels: Indices, k: int) -> Indices:
 
 @inner
 def _list_anew(i: int, common: Common, visitors: Visitors, search: Search, found: Found, state: Taking) -> None:
-    """List the nearest of user i who remain, and drop the others from the places that are read."""
+    """List the nearest remaining users of user i, and drop all others from the places that are read."""
     n_met = 0
     for e in range(common.starts[i], common.starts[i + 1]):
         place, x = common.places[e], common.values[e]
@@ -218,7 +218,7 @@ def _is_whole(i: int, k: int, found: Found, state: Taking) -> bool:
 def _bring_up_to_date(
     i: int, k: int, common: Common, visitors: Visitors, search: Search, found: Found, state: Taking
 ) -> bool:
-    """Leave only those who remain in user i's list, or make it anew; return whether there are enough for a group."""
+    """Update user i's list to remaining users; return whether there are enough for a group."""
     n_kept = 0
     for n in range(found.counts[i]):
         if state.labels[found.users[i, n]] < 0:
@@ -309,7 +309,7 @@ def dissolve(neighbours: Neighbours, labels: Indices, k: int) -> Indices:
 
 @inner
 def _loss_with(group: int, member: int, common: Common, state: Joining) -> float:
-    """Return the loss of a group with one member more, who is put behind the others."""
+    """Return the loss of a group with one more member at its end."""
     n = state.groups.sizes[group]
     state.groups.members[group, n] = member
     loss: float = group_loss(state.groups.members[group], n + 1, common, state.mean, state.touched, state.is_touched)
@@ -430,7 +430,7 @@ def _cost_block(pairs: Indices, order: SmallIndices, starts: Indices, losses: Fl
 
 @kernel
 def _first_disjoint(pairs: Indices, n_groups: int, most: int) -> Booleans:
-    """Say which pairs are taken, from the first on, if no group may be in two of them."""
+    """Return the pairs to take, in order, such that no group is in two pairs."""
     is_used, is_taken = np.zeros(n_groups, np.bool_), np.zeros(len(pairs), np.bool_)
     n_taken = 0
     for p in range(len(pairs)):

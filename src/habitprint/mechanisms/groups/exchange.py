@@ -284,7 +284,7 @@ def _cost_of(value: float, mean: float, slope: float, loss: int) -> float:
 
 @inner
 def _rank(loss: int, both: Both) -> None:
-    """Find the members of both sides for whom it costs least to change sides, to first order."""
+    """Find the members of both sides whose change of sides costs least, to first order."""
     both.first[:] = -1
     for m in range(both.n[0] + both.n[1]):
         s = both.side[m]
@@ -338,7 +338,7 @@ def _swap_gain(i: int, j: int, loss: int, both: Both) -> float:
 
 @inner
 def _best_swap(least: float, loss: int, both: Both) -> tuple[float, int, int]:
-    """Return the most that a swap gains, of those tried and above the least, and who it is."""
+    """Return the best swap among those tried, with its gain."""
     best, mover, partner = least, -1, -1
     for i in both.first[0]:
         for j in both.first[1]:
@@ -368,7 +368,7 @@ def _move(m: int, both: Both) -> None:
 
 @inner
 def _best_move(k: int, least: float, loss: int, both: Both) -> tuple[float, int]:
-    """Return the most that a move gains, of those tried and above the least, and who it is."""
+    """Return the best move among those tried, with its gain."""
     best, mover = least, -1
     for s in range(2):
         if both.n[s] > k and both.n[1 - s] < len(both.members) // 2:

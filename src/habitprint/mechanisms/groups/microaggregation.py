@@ -225,7 +225,7 @@ class Microaggregate(Mechanism, frozen=True):
 
 
 def _supported(means: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
-    """Return the means of groups at places that enough members contribute to, such that each adds up to one."""
+    """Return the means of groups at places of enough members, scaled to add up to one."""
     ones = sparse.csr_array((np.ones(given.nnz), given.indices, given.indptr), given.shape)
     n_members = group_means(ones, labels, means.shape[0]).data * np.bincount(labels)[_row_of(means)]
     kept = sparse.csr_array(

@@ -19,7 +19,7 @@ KEPT_BEYOND = 16  # neighbours listed beyond the k − 1 of a group: many are in
 
 
 class Found(NamedTuple):
-    """The users nearest to each, nearest first, of those who share a place; of equally near ones the first."""
+    """The nearest users of each user who share a place, nearest first; of equally near ones, the first."""
 
     users: SmallIndices  # shape (N, n): the first counts[i] of row i
     distances: Floats
@@ -103,7 +103,7 @@ def find_neighbours(rows: SparseMatrix, loss: Loss, k: int, progress: Progress =
 
 
 def list_neighbours(common: Common, visitors: Visitors, n: int, progress: Progress = silent) -> Found:
-    """List the n nearest of each user, of those who share a place with them.
+    """List the n nearest users of each user, among those with a shared place.
 
     Examples
     --------
@@ -126,13 +126,13 @@ def list_neighbours(common: Common, visitors: Visitors, n: int, progress: Progre
 
 @inner
 def given_back(loss: int, x: float, y: float) -> float:
-    """Return by how much less x and y are apart than their sizes: 2 min(x, y) for shares and l1, 2xy for l2."""
+    """Return the sum of the sizes of x and y minus their distance: 2 min(x, y) for shares and l1, 2xy for l2."""
     return abs(x) + abs(y) - abs(x - y) if loss == L1 else 2.0 * x * y
 
 
 @inner
 def push(keys: Floats, heap: Indices, n: int, key: float, user: int) -> int:
-    """Add to a heap of n whose first is the smallest (key, user); return how many there are then."""
+    """Add to a heap of n whose first entry is the smallest (key, user); return its new size."""
     at = n
     while at > 0:
         up = (at - 1) // 2
@@ -166,7 +166,7 @@ def pop(keys: Floats, heap: Indices, n: int) -> int:
 
 @inner
 def list_met(i: int, n_met: int, sizes: Floats, search: Search, found: Found) -> None:
-    """Make user i's list of those who were met, and forget them."""
+    """Make user i's list from the collected users, and clear the collection."""
     most, n = found.users.shape[1], 0
     for t in range(n_met):
         j = search.met[t]
