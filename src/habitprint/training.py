@@ -153,9 +153,9 @@ def cross_fit(
     margins: Floats | None = None,
     seed: int = 0,
 ) -> Floats:
-    """Return the probability that each pair of a matching is right, learned from the truth about other people.
+    """Return the probability that each pair of a matching is right, fitted to the truth about other people.
 
-    Released users are divided into two random halves. The weight and the calibration for each half are learned from the
+    Released users are divided into two random halves. The weight and the calibration for each half are fitted to the
     other half alone.
 
     Parameters
@@ -379,7 +379,7 @@ def confident_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int]
 
 
 def _rate(chances: Floats, squares: Floats, by_chance: float) -> Rate:
-    """Return how many claims of a joint matching are right; the squares tell how their chances vary."""
+    """Return the rate of right claims of a joint matching; the squares give the variance of their probabilities."""
     n = len(chances)
     return Rate.of_sums(min(math.fsum(chances), n), math.fsum(squares), n, by_chance, IntervalMethod.JOINT)
 
@@ -707,7 +707,7 @@ def train_weight(released: Histograms, known: Histograms, *, truth: Any = SAME_I
 def _scenario(
     released: Histograms, known: Histograms, truth: Any, protection: Mechanism | None, seed: int, progress: Progress
 ) -> Scenario:
-    """Return the aligned tables of some thousand people at most, the first protected if that is asked for."""
+    """Return the aligned tables of at most some thousand people, the first one protected if requested."""
     found = Scenario(released.in_order(), known.in_order(), truth)
     common = found.common
     _require_people(common)

@@ -85,20 +85,20 @@ Step = Try | Deepen | Done
 
 @dataclass(frozen=True)
 class Tried:
-    """All that the next step follows from.
+    """The state of the search, which alone decides the next step.
 
     Parameters
     ----------
     goal
         What must be reached.
     listed
-        What is tried on all users at first; the table as it is among them.
+        The candidates to try on all users first, with the unprotected table.
     screened
-        Trials with some of the users; empty where all that is listed is tried on all of them.
+        Trials with some of the users; empty if all candidates are tried on all users.
     trials, refused
-        What came of the protections that were tried on all users, and of those that could not be.
+        The trials on all users, and the candidates that could not be tried.
     looked_at
-        Those of which somebody tried to find out how sure claims are.
+        The candidates whose confidence of claims was measured.
     """
 
     goal: Goal
@@ -128,10 +128,10 @@ def _costs(
 def next_few(
     tried: Tried, passing: Collection[Candidate], by: Decide = "measured", most: int = TRIED_AT_ONCE
 ) -> list[Candidate]:
-    """Return what to try next on all users, by what was screened on some; nothing if none can be cheaper.
+    """Return the candidates to try next on all users, after screening; none if no other can cost less.
 
-    Among all users both risk and loss are others, mostly lower. So a screening says only in which order to try, and
-    what a protection costs at least; or, of totals and rankings, about.
+    Among all users, risk and loss differ and are mostly lower. So screening only gives the order of the trials, and a
+    lower bound of the cost. (For totals and rankings it is an estimate.)
 
     Those of the first few families, one of each, so that they can be tried at the same time. How many does not
     depend on the machine: it decides what is tried.
@@ -196,7 +196,7 @@ def least_costs(screened: Mapping[Candidate, Trial], keep: UtilityMetric) -> dic
 def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Candidate]]:
     """Return protections that differ in parameter only, from weak to strong; those that are enough at a low cost first.
 
-    The release as it is comes before all: what every protection is compared with.
+    The unprotected table comes first: every protection is compared with it.
     """
     costs, families = _costs(screened, goal.keep), dict[object, list[Candidate]]()
     # A stronger protection loses more of the patterns, whatever the utility metric is.
@@ -381,10 +381,10 @@ def find_protection(
 ) -> tuple[Protections, tuple[Candidate, ...]]:
     """Return the results of the tried protections, and the candidates in the order of their trials.
 
-    Each is tried against the same screening attacks, to find the cheapest that reaches the goal.
+    The same screening attacks run on each candidate, to find the lowest cost that reaches the goal.
 
     More attacks can only raise the measured risk, so a candidate above the target after screening is rejected. The full
-    suite runs only on candidates that could still be the cheapest that passes.
+    suite runs only on candidates that could still be the answer.
 
     A second answer meets the goal only by measured risk: it is selected on one half of the people, and confirmed on the
     hold-out half.
@@ -398,11 +398,12 @@ def find_protection(
         users, people are easier to identify and groups cost more. All protections are screened with them. Those that
         may cost least are tried again with all users.
     coarser
-        Ways to put places together.
+        Mappings to coarser places.
     options
         What must be reached, and which protections are tried. Noise has no seed, so its trials differ from run to run.
     look
-        What tells how sure claims about the table as it is are. It is asked last, unless the answer depends on it.
+        The function that measures the confidence of claims about the unprotected table. It runs last, unless the answer
+        depends on it.
 
     Examples
     --------

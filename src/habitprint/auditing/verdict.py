@@ -44,30 +44,30 @@ class Verdict:
     Parameters
     ----------
     reason
-        Why the table that was audited meets the target as it is (``"guaranteed"``, ``"measured"``), or does not.
+        The reason why the audited table meets the target (``"guaranteed"``, ``"measured"``) or misses it.
     upper_end
-        Of the interval of the strongest attack on the table as it is; where a sample is audited, the higher one of that
-        and of the attack on all people.
+        The upper end of the interval of the strongest attack on the audited table. For a sample, it is at least that of
+        the attack on all people.
     least_end, chance_end
-        The same end for an attack that identifies nobody, and for pairs drawn at random.
+        The same end for an attack that identifies nobody, and for random pairs.
     guaranteed
-        What anybody could reach on the table as it is.
+        The guaranteed risk of the audited table.
     target, passes
-        The target, and whether the table meets it as it is.
+        The target, and whether the audited table meets it.
     is_protected
-        Whether the table was protected before: then the guarantee decides, unless asked otherwise. A table that was not
-        is only ever measured.
+        Whether the table was protected before. Then the guarantee decides by default. The risk of an unprotected table
+        is always measured.
     can_pass_at_all, n_users_needed
-        Whether a measured result could pass at all with so few users, and how many it takes.
+        Whether a measured result can meet the target with so few users, and the number of users that it needs.
     confident_passes
         Whether the most confident claims are within their target; None without one.
     person_passes
-        Whether nobody's row is pointed at with more than the probability that is allowed for one person; None without
-        one. It says nothing about rows that are reconstructed.
+        Whether the highest risk of any person is within its target; None without one. It does not cover reconstructed
+        rows.
     fails_gate
-        Whether the table fails by the same rule with `fail_above` for a target; None without one.
+        Whether the table exceeds `fail_above`, by the same rule; None without it.
     protection
-        The label of the cheapest protection that meets the target; None if none is needed or none does.
+        The label of the recommended protection; None if none is needed, or none meets the target.
     """
 
     reason: Reason
@@ -91,18 +91,18 @@ class Verdict:
 def reach_verdict(
     options: AuditOptions, protections: Protections, *, is_protected: bool = False, on_all: Outcome | None = None
 ) -> Verdict:
-    """Return whether the unprotected table meets the target, and what would help if not.
+    """Return whether the audited table meets the target, and which protection would.
 
     Parameters
     ----------
     options
         What must be reached, and the gate.
     protections
-        What was found of the table as it is, the first of the trials, and of protections.
+        The trials; the first is the audited table.
     is_protected
         Whether the table was protected before.
     on_all
-        The attack on all people, where all else is about a sample of them: the target must be met by both.
+        The attack on all people if a sample is audited; both must meet the target.
 
     Examples
     --------
@@ -218,11 +218,11 @@ def find_alternatives(
     goal
         What must be reached.
     tables
-        The tables as they are.
+        The audited tables.
     curves, protections
-        What was measured before.
+        The measured curves and protections.
     needed
-        Among how many people the table would do as it is, by the forecast; None where none is made.
+        The number of people at which the unprotected table meets the target, by the forecast; None without a forecast.
     whole
         The people of whom those in the tables are a sample; None where they are all.
 
