@@ -40,26 +40,26 @@ from habitprint.formatting import Shown, abbreviated
 from habitprint.matching.one_by_one import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
 
-MOST_PEOPLE = 10**10  # in any population that there is
-MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country
-STEEP = 3.0  # an exponent from which on the share falls as if by halves
-VAGUE = 0.5  # the width of an interval that says little
-MOST_CLOSER = 6  # impostors of one person that are told apart, for the same reason
-DISCREPANCY = 0.2  # how much steeper or flatter than any law the fall usually is: of its logarithm
-MOST_DISCREPANCY = 0.6  # where hardly anybody is missed, the curve says little about its own fall
-MOST_TELLING = 10.0  # times the people: of those who are all alike chances are known, but others would be others
+MOST_PEOPLE = 10**10  # the largest population of a forecast
+MOST_SIZES = 6  # only the largest sizes count: a handful of people says little about a country
+STEEP = 3.0  # from this exponent on, the share falls as if by halves
+VAGUE = 0.5  # an interval of this width says little
+MOST_CLOSER = 6  # larger numbers of impostors of one person count as equal, for the same reason
+DISCREPANCY = 0.2  # usual difference of the fall from any law: standard deviation of its logarithm
+MOST_DISCREPANCY = 0.6  # its largest value: if nearly everybody is identified, the curve says little about its fall
+MOST_TELLING = 10.0  # a rate carries at most the information of so many times its people
 N_FACTORS = 15
 N_FAN = 24  # sizes at which a forecast is drawn
-EXPONENTS = (0.01, 10.0)  # between which a is looked for
-HIGHEST_ALWAYS = 0.97  # of those found among the most people measured, found among any number
-NEVER_ALWAYS = 0.5  # how likely it is, before anything was measured, that nobody is
-# Shares found among any number, shares at the largest size, exponents: to find where laws are likely, twice; to weigh
-# them; and to weigh them where less precision will do.
+EXPONENTS = (0.01, 10.0)  # range of a
+HIGHEST_ALWAYS = 0.97  # largest share of those identified at the largest size who are identified among any number
+NEVER_ALWAYS = 0.5  # prior probability that nobody is identified among any number
+# Grid sizes for `always`, for the share at the largest size, and for exponents. COARSE and FINE find likely laws and
+# weigh them; FAIR weighs them with less precision.
 COARSE, FINE, FAIR = (6, 13, 17), (11, 21, 33), (7, 13, 21)
-FAR = 5.0  # standard errors within which the share at the largest size is looked for
-UNLIKELY = 9.0  # by how much less the logarithm of a likelihood is where a law is left out
+FAR = 5.0  # standard errors within which the share at the largest size is searched
+UNLIKELY = 9.0  # a law is left out if its log-likelihood is lower by so much
 LOG_B = (-12.0, 45.0)
-TINY = np.finfo(float).tiny  # no logarithm of nothing
+TINY = np.finfo(float).tiny  # avoids the logarithm of zero
 
 
 class SizedRate(Protocol):

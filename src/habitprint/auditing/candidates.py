@@ -17,15 +17,15 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.recipe import AnyMechanism
 from habitprint.places import Grid, PlaceMapping
 
-MOST_STEPS = 6  # of the same kind
+MOST_STEPS = 6  # most parameters of one kind
 FEWEST_PLACES = 2
 GROUPS = (2, 3, 5, 10, 20, 50)
 GROUPS_IN_PAIRS = (3, 5, 10, 20)
 EPSILONS = (4.0, 1.0, 0.25)
 DELTA = 1e-6
-TRIAL_SEED = 0  # of the rounding of groups in trials; a release draws from a secure source
+TRIAL_SEED = 0  # seed of the rounding of groups in trials; a release draws from a secure source
 ROUNDING = 1e-9
-MOST_NOISY_COUNTS = 500_000  # at some 20 microseconds each
+MOST_NOISY_COUNTS = 500_000  # most counts with noise; each takes some 20 microseconds
 MOST_THRESHOLDS = 5
 NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
 

@@ -28,16 +28,16 @@ from habitprint.rates import Rate, rates_frame
 from habitprint.weighing import Weight
 
 STAGE = "what the risk depends on"
-FEWEST_USERS = 10  # in a group
+FEWEST_USERS = 10  # least number of users in a group
 MOST_POINTS = 8
 SHARES_OF_COUNTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 WEEK = 7
 DAY = timedelta(days=1)
 N_PAIRS = 5  # equally long pairs of periods along a file
-MOST_LONGER = 3  # periods than those of the audit
+MOST_LONGER = 3  # most periods that are longer than those of the audit
 MOST_DISTANCES = 5
-MOST_LINKS = 3  # pairs of consecutive releases
-FEWEST_PERIODS = 3  # from here on releases are repeated
+MOST_LINKS = 3  # most pairs of consecutive releases
+FEWEST_PERIODS = 3  # least number of periods that count as repeated releases
 LENGTHS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095)  # days
 GAPS = (0, 1, 2, 3, 5, 7, 14, 28, 56, 91, 182, 273, 364, 546, 728, 1092)  # days; whole weeks between whole weeks
 AUDITED = "the periods of this audit"

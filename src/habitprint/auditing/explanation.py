@@ -19,8 +19,8 @@ from habitprint.histograms import align
 from habitprint.ids import positions, to_ids
 from habitprint.weighing import Sides, Weight, pair_gains
 
-N_PLACES = 10  # that are told one by one
-N_RIVALS = 6  # the person included
+N_PLACES = 10  # places that are listed one by one
+N_RIVALS = 6  # rivals that are listed, the person included
 N_PROTECTIONS = 8
 
 Part = Literal["places", "rivals", "protections"]

@@ -33,16 +33,16 @@ from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
 CONFIDENT_SHARE, FEWEST_CONFIDENT = 0.05, 50  # the most confident claims are so many of all, but at least so many
-LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)  # of precision
-PROBABILITIES = (0.5, 0.9, 0.99)  # above which people are counted
+LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)  # levels of precision that are reported
+PROBABILITIES = (0.5, 0.9, 0.99)  # people with a probability above these are counted
 SHARES_OF_CLAIMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-FEWEST_CLAIMS = 10  # for a precision to say anything
-MARGINS = (0.0, 1e-9, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)  # as shares of the most that a pair can gain
-N_PLACES = 3  # that give somebody away
-ALIKE = (0, 1, 2, 5, 10, 100)  # others with the same histogram, from which on users are counted together
-FEWEST_PEOPLE = 5  # at a place for it to be drawn: fewer would be pointed at
-MOST_PLACES = 2_000  # that are drawn: those that give away most
+FEWEST_CLAIMS = 10  # least number of claims for a meaningful precision
+MARGINS = (0.0, 1e-9, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)  # as shares of the largest gain of a pair
+N_PLACES = 3  # most identifying places of a person that are listed
+ALIKE = (0, 1, 2, 5, 10, 100)  # bounds of the classes of anonymity set sizes
+FEWEST_PEOPLE = 5  # least number of people at a place on the map: fewer could be recognised
+MOST_PLACES = 2_000  # most places on the map: the most identifying ones
 
 Order = Literal["margin", "size"]
 

@@ -37,8 +37,8 @@ from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import Weight
 from habitprint.wording.findings import refuse
 
-MOST_SAMPLED = 50_000  # people: an audit of so many takes some minutes and 3 GB on one machine
-NOT_TOLD = Span("")  # of a table that does not tell which time it covers
+MOST_SAMPLED = 50_000  # most people of a sample: their audit takes some minutes and 3 GB on one machine
+NOT_TOLD = Span("")  # the span of a table whose period is not known
 # How two periods came about: they were given; chosen here, at the day that halves the rows; those of two tables, which
 # do not tell; or counted where the events are.
 PeriodsChosen = Literal["given", "halves of rows", "not told", "counted remotely"]
@@ -269,7 +269,7 @@ class Prepared:
         [46, 44]
         """
         source = self.source
-        assert source is not None  # noqa: S101  (two tables do not tell when somebody was where)
+        assert source is not None  # noqa: S101  (two tables hold no times)
         halves = split(source.days, KnownInHalves(of=source.period), users="all", progress=progress)
         is_known = self.tables.known.users.implode()
         one, other = (half.select(users=half.users.filter(half.users.is_in(is_known))).in_order() for half in halves)

@@ -59,30 +59,30 @@ from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import WeightName, find_weight
 
-OWN = 0.8  # of the cells of a row must be a person's own
-HELD = 0.5  # of a person's shares, or places, must be in it
-SOLE_VISITOR = 0.9  # of what is known in a group at a place: the value there is this user's
-FEW = 2  # places: rows of so few are reported apart
-MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
+OWN = 0.8  # least share of the claimed cells that must be the person's own
+HELD = 0.5  # least share of a person's shares, or of their places, that the claim must hold
+SOLE_VISITOR = 0.9  # with this part of the known shares at a place of a group, a user counts as alone there
+FEW = 2  # rows of at most so many places are reported apart
+MOST_EVENTS = 1_000  # largest total of a person whose denominators are tried
 EXACT = 1e-9  # values nearer than this are equal
 RIGHT = 0.5  # a value that is off by more than this part of itself is wrong, however coarse the published step is
-CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # known values are claimed from one of these on, without any release
-AGREE = 2  # published steps apart: what is read off a group and what is known are about the same
+CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # thresholds of known values that are claimed without a release
+AGREE = 2  # a value and a known value agree if they are at most so many published steps apart
 LEAST_FITTED = 0.1  # smaller fitted values are not claimed: most of them are wrong
-UNKNOWN_PARTS = (0.03, 0.001)  # of a known row may be at any place of the group: fitting assumes one or the other
+UNKNOWN_PARTS = (0.03, 0.001)  # parts of a known row that may be at any place of the group; fitting tries both
 N_FITTINGS = 50  # after which fitted values hardly change
-MOST_UNITS = 1_000  # of each member, where nothing but the file tells how many
-EPSILON = 0.001  # of the gain may be missing when pieces are matched
+MOST_UNITS = 1_000  # largest number of units of a member that is tried if only the file is known
+EPSILON = 0.001  # share of the gain that may be missing when pieces are matched
 # People are named by the weights that named most in trials; none of them needs training.
 NAMED_BY: tuple[WeightName, ...] = ("likelihood", "rarity")
-HASH_SEED = 0  # of the numbers by which equal pieces are recognised: it changes no result
+HASH_SEED = 0  # seed of the hashes by which equal pieces are recognised: it changes no result
 
-MOST_PEOPLE = 1_000  # about whom a place is claimed: enough for an interval of three points
+MOST_PEOPLE = 1_000  # most people about whom a place is claimed: enough for an interval of three points
 FEWEST_PEOPLE = 50
-MOST_WORK = 3e7  # entries of like people: some seconds
-MOST_VISITORS = 100  # of a place that tells who is alike
-SAMPLE_SEED = 0  # which people those are
-LEFT_OVER = 0.1  # of a value counts as unexplained though others' known habits would explain all of it
+MOST_WORK = 3e7  # most entries of similar people: they take some seconds
+MOST_VISITORS = 100  # only places with at most so many visitors show who is similar
+SAMPLE_SEED = 0  # seed of the sample of people
+LEFT_OVER = 0.1  # part of a value that counts as unexplained even if known habits explain all of it
 
 UnmixingMethod = Literal["denominators", "known-places", "fitting", "subtraction", "intersection"]
 

@@ -31,16 +31,16 @@ from habitprint.runtime import Once, run_parallel
 
 STAGE = "protections"
 MOST_CONFIRMED = 12
-ROUNDING = 1e-9  # of a size of groups
-FAR_ABOVE = 1.5  # times the target
-NEARLY = 0.15  # of one user: among 47,299, what the line says of the next smaller groups was off by a third of that
-TRIED_AT_ONCE = 2  # protections, on all users
+ROUNDING = 1e-9  # allowed error of a group size
+FAR_ABOVE = 1.5  # a guarantee above so many times the target is not tried
+NEARLY = 0.15  # allowed error of the line, in users; among 47,299 users it was off by a third of that
+TRIED_AT_ONCE = 2  # protections that are tried on all users at the same time
 NOTHING_LOST = Cost(0.0, 0.0, 0.0)
-ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
+ENOUGH_REFUTED = 2  # among fewer people each is easier to identify, so one failure is not enough
 # Draws of a random protection that is a close call. The published file is one more: it is worse than all n of them with
 # a probability of 1 / (n + 1) at most.
 N_DRAWS = 19
-MOST_DRAWN = 4_000  # people in all draws of a protection: among many, one draw is like another
+MOST_DRAWN = 4_000  # people in all draws of a protection together: among many people, draws are similar
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
 

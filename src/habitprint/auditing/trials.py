@@ -27,7 +27,7 @@ from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.rates import Rate, rates_frame
 
-BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
+BELOW_LINE = 0.01  # a loss may lie so far below the line between two group sizes; half of that was measured
 
 
 @dataclass(frozen=True)

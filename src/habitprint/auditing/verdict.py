@@ -27,7 +27,7 @@ from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, cha
 from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate, wilson_interval
 
-SOMETHING = 0.99  # a bound above says nothing
+SOMETHING = 0.99  # a bound above this is no guarantee
 FILE, SCHEMA = "advice.json", "habitprint-advice/3"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 

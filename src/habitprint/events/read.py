@@ -365,8 +365,8 @@ def _open_parquet(files: list[Path], how: Reading) -> Opened:
     except InputError as error:
         if ZONE_FAULT not in str(error.__cause__):
             raise
-    # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called, and UTC is all
-    # that is made of them here; in a copy, because the whole process would have to be told for as long as it is read.
+    # Polars knows no zone that is an offset. Moments are stored in UTC, whatever the zone is called, and only UTC is
+    # used. They are copied, because the variable below is valid for the whole process.
     os.environ[ANY_ZONE] = "1"
     try:
         frame = _scan_parquet(files)

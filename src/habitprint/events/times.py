@@ -95,21 +95,21 @@ def find_time_formats(
     time_format: str | Sequence[str] | None,
     source: str = "a frame",
 ) -> tuple[str, ...]:
-    """Return how the times of a column are written: formats of text or the unit of numbers; none for dates by type.
+    """Return the formats of the times of a column, or the unit of its numbers; none for a column of dates.
 
     Parameters
     ----------
     frame
-        Where the column is; its first values show the format if none is given, and where these leave a doubt about day
-        and month, all of them.
+        The frame with the column. Its first values show the format if none is given. If these leave day and month open,
+        all values decide.
     column, kind
         The column's name and type.
     time_format
-        How text is written (``"%d.%m.%Y %H:%M"``, or several such formats), or the unit of a number since 1970:
+        The format of text (``"%d.%m.%Y %H:%M"``, or several such formats), or the unit of a number since 1970:
         ``"seconds"``, ``"milliseconds"``, ``"microseconds"``; or ``"excel"`` for days as Excel counts them. None
         detects it from the values, if they allow one format only.
     source
-        What the frame is called in messages.
+        The name of the frame in messages.
 
     Examples
     --------

@@ -4,7 +4,7 @@ An auction (Bertsekas 1988) comes near to the right potentials in a fraction of 
 column has as many seats as units; its potential is the lowest price of a seat. ::
 
     for each unit of each row:
-        let its row take the cheapest seat of the column that offers the most,
+        let its row take the seat with the lowest price at the column that offers the most,
             and pay for it until the second best would be as good, and a step more
         let the row that had the seat bid next, and so on
         let a row wait, if what it is offered at best may be in no list any more
