@@ -166,15 +166,6 @@ def test_pooled_rates_are_the_rate_of_all_their_people(parts: list[Floats], meth
     assert pooled.interval == pytest.approx(together.interval, abs=1e-6)
 
 
-@given(chances_of_people, st.integers(0, 100), st.sampled_from(WILSONS))
-def test_among_more_people_a_rate_is_that_with_people_who_are_not_found(
-    chances: Floats, n_more: int, method: IntervalMethod
-) -> None:
-    among, padded = rate_of(chances, method).among(len(chances) + n_more), np.append(chances, np.zeros(n_more))
-    assert among.interval == pytest.approx(rate_of(padded, method).interval, abs=1e-6)
-    assert among.by_chance == pytest.approx(1 / len(padded))
-
-
 def test_every_evaluation_names_the_method_of_its_intervals() -> None:
     released, known = hp.datasets.town(30, 10)
     named = {

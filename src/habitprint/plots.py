@@ -57,9 +57,6 @@ def plot_path(
     3
     """
     results, rates = list(evaluations), list(most_confident)
-    _require([path], MatchingPath, "matching_path(released, known)")
-    _require(results, Evaluation, "evaluate(path.matching(size), released, known)")
-    _require(rates, Rate, "calibration.confident_rates(probabilities, chances, sizes, by_chance)")
     table, largest = path.to_table(), len(path.sizes)
     # Enough points to draw it, from no pair at all to the last.
     nothing = table.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
@@ -100,7 +97,6 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.La
     >>> len(plot_forecast(found).layer)
     5
     """
-    _require([forecast], Forecast, "forecast(measured, n)")
     columns, last = ["people", "share", "low", "high"], forecast.measured
     fan = pl.DataFrame([(point.n, point.share, point.low, point.high) for point in forecast.fan], columns, orient="row")
     dots = [(size.n_users, size.rate.value, size.rate.low, size.rate.high) for size in sizes]
@@ -198,7 +194,6 @@ def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
     >>> chart_output(chart, Path("path.svg")).path.name
     'path.svg'
     """
-    _require([chart], alt.TopLevelMixin, "plot_path(path)")
     kind = FORMATS[path.suffix.lower()]
     is_page = kind == "html"
 
@@ -238,13 +233,3 @@ def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False)
             fix=f"use one of {', '.join(FORMATS)}",
         )
     check_target(path, overwrite=overwrite)
-
-
-def _require(values: Iterable[object], kind: type, maker: str) -> None:
-    for value in values:
-        if not isinstance(value, kind):
-            raise InputError(
-                f"this is a {type(value).__name__}, not {'a chart' if kind is alt.TopLevelMixin else kind.__name__}",
-                why="nothing else can be drawn",
-                fix=f"make one with habitprint.{maker}",
-            )

@@ -225,17 +225,6 @@ class Rate:
         """Return the sum of the squares of the probabilities."""
         return self.n * (self.variance + self.value**2)
 
-    def among(self, n: int) -> "Rate":
-        """Return the rate with more people in the denominator, whom the attack could not claim.
-
-        Examples
-        --------
-        >>> Rate.of(6, 60, by_chance=1 / 60).among(120).value
-        0.05
-        """
-        by_chance = self.by_chance * self.n / n
-        return Rate.of_sums(self.n_correct, self.squares, n, by_chance, self.method, self.level)
-
     def at(self, level: float) -> "Rate":
         """Return the same rate with an interval of another level.
 

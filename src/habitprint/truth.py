@@ -77,14 +77,9 @@ def truth_table(truth: Truth) -> pl.DataFrame:
     for side in ("released", "known"):
         repeated = table[side].filter(table[side].is_duplicated()).unique().sort().to_list()
         if repeated:
-            raise repeated_in_truth(side, repeated)
+            raise InputError(
+                f"the truth names the {side} user {first_few(repeated, 3)} more than once",
+                why="each released user is at most one known user",
+                fix="keep one row for each user",
+            )
     return table.sort("released")
-
-
-def repeated_in_truth(side: str, users: list[object]) -> InputError:
-    """Return the error for a truth that names users more than once."""
-    return InputError(
-        f"the truth names the {side} user {first_few(users, 3)} more than once",
-        why="each released user is at most one known user",
-        fix="keep one row for each user",
-    )

@@ -190,7 +190,6 @@ KEEP, MERGE = {"name": "keep-top-places", "n": 2}, {"name": "merge-rare-places",
         (KEEP, ["a", 1]),
         (KEEP, [True]),
         (MERGE, ["a", "a"]),
-        (MERGE, [1]),
     ],
     ids=str,
 )

@@ -444,7 +444,7 @@ def _open(source: object) -> Events | Split | tuple[Histograms | Release, Histog
     released, known = tables
     # A file that was protected tells how beside it, which an attacker may copy.
     if isinstance(released, (str, os.PathLike)) and is_release(released):
-        released = open_release(released).release
+        released, _ = open_release(released)
     table = released if isinstance(released, Release) else as_histograms(released, "released")
     return table, as_histograms(known, "known")
 

@@ -225,8 +225,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec)
     >>> [step.name for step in start.release.steps], start.has_original_ids, start.is_against_original
     (['round-to'], True, False)
     """
-    opened = open_release(file, table, key=key)
-    release, owner = opened.release, opened.owner
+    release, owner = open_release(file, table, key=key)
     has_original_ids = release.has_original_ids
     if not has_original_ids and key is not None:
         users = _original_ids(table.users, key)

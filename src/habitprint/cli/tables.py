@@ -156,8 +156,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
                 refuse_protected(known_file)
             # The key may lie beside the owner's file, and the table in another folder.
             if not self.as_is and (is_release(released_file) or find_owner_record(released_file, self.truth_file)):
-                opened = open_release(released_file, released, key=self.truth_file)
-                release, owner = opened.release, opened.owner
+                release, owner = open_release(released_file, released, key=self.truth_file)
                 known = release.public(unchanged)
                 copied = tuple(about_mechanism(step.mechanism) for step in release.steps if step.transformations)
         except InputError as error:

@@ -6,7 +6,7 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
-from habitprint.weighing import Weight, scaled_shares
+from habitprint.weighing import Weight, scaled
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def equal_users(histograms: Histograms, weight: Weight) -> Nodes:
     >>> nodes.members.tolist(), nodes.starts.tolist()
     ([0, 2, 1], [0, 2, 3])
     """
-    shares, classes = scaled_shares(histograms, weight), histograms.share_classes
+    shares, classes = scaled(histograms.shares, weight), histograms.share_classes
     members = np.argsort(classes, kind="stable")
     starts = np.concatenate([[0], np.bincount(classes).cumsum()])
     is_alone = len(starts) == len(classes) + 1
@@ -92,7 +92,7 @@ def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generat
     >>> make_nodes(habits, find_weight("l1"), np.random.default_rng(0)).n_members.tolist()
     [1, 2]
     """
-    shares = scaled_shares(histograms, weight)
+    shares = scaled(histograms.shares, weight)
     classes = histograms.share_classes
     user_rank = random.permutation(histograms.n_users)
     place_rank = random.permutation(histograms.n_places)

@@ -15,14 +15,14 @@ from habitprint.arguments import owner_file as owner_file  # noqa: PLC0414  (all
 from habitprint.arguments import sha256_of
 from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
-from habitprint.formatting import Shown, abbreviated
+from habitprint.formatting import Shown, abbreviated, cut
 from habitprint.histograms import COLUMNS, Histograms, read_histograms
 from habitprint.io.files import check_target, drafting, read_text, reading, require_file, telling_of, text_output
 from habitprint.io.tables import check_writable, read_table, table_output, write_table
-from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy
+from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, are_distinct_places
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
-from habitprint.mechanisms.recoding import N_BYTES, Pseudonymise
+from habitprint.mechanisms.recoding import N_BYTES, MergeRarePlaces, Pseudonymise
 from habitprint.mechanisms.release import Release, Step, check_guarantees
 
 PredictedOn = Literal[
@@ -147,7 +147,14 @@ class WrittenStep(Step, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     findings: dict[str, int] = {}  # noqa: RUF012  (msgspec copies it)
 
     def __post_init__(self) -> None:
-        self.mechanism.transformations(self.places)  # which refuses places that make no sense
+        if self.places is None or (self.places == () and isinstance(self.mechanism, MergeRarePlaces)):
+            return  # where places are merged, no count may be left at any of the places kept
+        if not (self.mechanism.chooses_places and are_distinct_places(self.places)):
+            raise InputError(
+                f"{cut(str(self.places), 80)} are not places that the step {self.name!r} kept",
+                why="only some steps list the places kept: once each, all as text or all as numbers",
+                fix=TOGETHER,
+            )
 
 
 class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -253,31 +260,6 @@ class Stranger(NamedTuple):
 
     code: StrangerCode
     name: str = ""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A release that was read to be attacked or protected further.
-
-    Parameters
-    ----------
-    release
-        The table, its guarantees, and its steps: whole steps if the owner's file can be read.
-    owner
-        The content of the owner's file for this very table; None if it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import habitprint as hp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
-    ...     open_release(Path(folder) / "safer.csv").owner.leads_to_original
-    True
-    """
-
-    release: Release
-    owner: OwnerRecord | None
 
 
 def key_file(path: str | os.PathLike[str]) -> Path:
@@ -449,11 +431,11 @@ def read_release(path: str | os.PathLike[str]) -> Release:
 
 def open_release(
     path: str | os.PathLike[str], histograms: Histograms | None = None, *, key: str | os.PathLike[str] | None = None
-) -> Opened:
-    """Read a release to attack it or to protect it further; refuse a release with unknown steps.
+) -> tuple[Release, OwnerRecord | None]:
+    """Read a release to attack it or to protect it further, and its owner's file if that can be read.
 
-    The table must be the one that was written, and keep its guarantees. The published file and the owner's file must
-    list the same steps.
+    A release with unknown steps is refused. The table must be the one that was written, and keep its guarantees. The
+    published file and the owner's file must list the same steps.
 
     Parameters
     ----------
@@ -470,7 +452,7 @@ def open_release(
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
-    ...     [step.name for step in open_release(Path(folder) / "safer.csv").release.steps]
+    ...     [step.name for step in open_release(Path(folder) / "safer.csv")[0].steps]
     ['round-to']
     """
     path, told = Path(path), read_sidecar(path)
@@ -486,7 +468,7 @@ def open_release(
     broken = [check for check in check_guarantees(release) if check.holds is False]
     if broken:
         raise _untrusted(f"{path} breaks the guarantee {broken[0].guarantee}: {dict(broken[0].evidence)}")
-    return Opened(release, owner)
+    return release, owner
 
 
 def tells_the_same(told: Sidecar, release: Release) -> bool:

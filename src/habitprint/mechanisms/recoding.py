@@ -14,17 +14,7 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import (
-    EqualTotals,
-    LimitedContribution,
-    MultiplesOf,
-    OnlyPlaces,
-    Positive,
-    SmallestCount,
-    Unit,
-    Whole,
-    are_distinct_places,
-)
+from habitprint.mechanisms import guarantees
 from habitprint.mechanisms.release import (
     Applied,
     Mechanism,
@@ -58,7 +48,7 @@ class RoundTo(Mechanism, frozen=True):
     [('Jill', 'a', 4), ('Jill', 'b', 2), ('Mike', 'b', 2)]
     """
 
-    base: Positive
+    base: guarantees.Positive
 
     def apply(self, histograms: Histograms) -> Applied:
         """Round all counts."""
@@ -72,7 +62,7 @@ class RoundTo(Mechanism, frozen=True):
             nothing=f"every count is nearer to zero than to {self.base:g}; the largest is {counts.data.max():g}",
             fix="round to a smaller base",
         )
-        return Applied(left, (MultiplesOf(self.base),), findings=count_discarded(histograms.n_users, left))
+        return Applied(left, (guarantees.MultiplesOf(self.base),), findings=count_discarded(histograms.n_users, left))
 
 
 def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
@@ -105,7 +95,7 @@ class SuppressBelow(Mechanism, frozen=True):
     ([('Jill', 'a', 2)], (SmallestCount(threshold=2),))
     """
 
-    threshold: Positive
+    threshold: guarantees.Positive
 
     def apply(self, histograms: Histograms) -> Applied:
         """Drop the small counts."""
@@ -122,7 +112,7 @@ class SuppressBelow(Mechanism, frozen=True):
             left = Histograms(left.shares, left.users, left.places)
         suppressed = {"n_counts": len(is_small), "n_counts_suppressed": int(is_small.sum())}
         findings = suppressed | count_discarded(histograms.n_users, left)
-        return Applied(left, (SmallestCount(self.threshold),), findings=findings)
+        return Applied(left, (guarantees.SmallestCount(self.threshold),), findings=findings)
 
 
 def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
@@ -158,9 +148,9 @@ class LimitContribution(Mechanism, frozen=True):
     """
 
     # One user changes no other's counts; but where users are scaled down, one event changes several counts.
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"user"})
-    total: Positive | None = None
-    per_place: Positive | None = None
+    noise_may_follow: ClassVar[frozenset[guarantees.Unit]] = frozenset({"user"})
+    total: guarantees.Positive | None = None
+    per_place: guarantees.Positive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,7 +168,7 @@ class LimitContribution(Mechanism, frozen=True):
         limited = Histograms(counts, histograms.users, histograms.places)
         n_limited = int(np.count_nonzero(limited.totals < histograms.totals))
         findings = {"n_users": histograms.n_users, "n_users_limited": n_limited}
-        return Applied(limited, (LimitedContribution(self.total, self.per_place),), findings=findings)
+        return Applied(limited, (guarantees.LimitedContribution(self.total, self.per_place),), findings=findings)
 
 
 def limit_contribution(
@@ -214,7 +204,7 @@ class ReleaseShares(Mechanism, frozen=True):
         """Divide by the totals."""
         if not holds_shares(histograms):
             histograms = Histograms(histograms.shares, histograms.users, histograms.places)
-        return Applied(histograms, (EqualTotals(),))
+        return Applied(histograms, (guarantees.EqualTotals(),))
 
 
 def release_shares(source: Histograms | Release | AnyTable) -> Release:
@@ -295,7 +285,7 @@ class Coarsen(Mechanism, frozen=True):
     """
 
     # A count moves to another place whole, and no other count with it.
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
+    noise_may_follow: ClassVar[frozenset[guarantees.Unit]] = frozenset({"event", "user"})
     renames_places: ClassVar[bool] = True
     has_secret_mapping: ClassVar[bool] = True
     mapping: AnyMapping
@@ -323,7 +313,7 @@ class Coarsen(Mechanism, frozen=True):
         [('Jill', 'campus', 1)]
         [('Jill', 'campus', 1), ('Jill', 'moon', 1)]
         """
-        super().transformations(places)  # which refuses a list
+        del places  # it keeps no list of them
         if self.mapping is None:
             return ()
         return (
@@ -353,7 +343,7 @@ class Coarsen(Mechanism, frozen=True):
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
         return Applied(
             coarse,
-            (OnlyPlaces(listed),),
+            (guarantees.OnlyPlaces(listed),),
             findings={
                 "n_places_listed": self.mapping.table.height,
                 "n_targets": len(listed),
@@ -369,9 +359,9 @@ class _Popular(Mechanism, frozen=True):
     """The parameters of both rules: the number of places that are kept, and the measure of popularity."""
 
     # A count stays, moves whole or is gone. The choice of places counts as public; the guarantee of noise says so.
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
+    noise_may_follow: ClassVar[frozenset[guarantees.Unit]] = frozenset({"event", "user"})
     chooses_places: ClassVar[bool] = True
-    n: Whole
+    n: guarantees.Whole
     by: Popularity = "visits"
 
 
@@ -401,7 +391,6 @@ class KeepTopPlaces(_Popular, frozen=True):
         """Return the list of kept places if it is public: with other places left out, and with other places kept."""
         if places is None:
             return ()
-        _require_places(places)
         return _left_out(places), Transformation("", lambda known: known)
 
     def apply(self, histograms: Histograms) -> Applied:
@@ -409,7 +398,7 @@ class KeepTopPlaces(_Popular, frozen=True):
         top, n_before = most_popular(histograms, self.n, self.by)
         narrowed, kept = keep_places(histograms, top), tuple(top.to_list())
         findings = {"n_places_before": n_before, **count_discarded(histograms.n_users, narrowed)}
-        return Applied(narrowed, (OnlyPlaces(kept),), kept, findings)
+        return Applied(narrowed, (guarantees.OnlyPlaces(kept),), kept, findings)
 
 
 class MergeRarePlaces(_Popular, frozen=True):
@@ -439,8 +428,6 @@ class MergeRarePlaces(_Popular, frozen=True):
         """Return the list of kept places if it is public: with other places merged, and with other places left out."""
         if places is None:
             return ()
-        if places:  # no count may be left at any of them
-            _require_places(places, are_texts=all(isinstance(place, str) for place in places))
         merged = Transformation(
             "other places put together", lambda theirs: theirs.cast(pl.String).set(_are_others(theirs, places), REST)
         )
@@ -455,7 +442,7 @@ class MergeRarePlaces(_Popular, frozen=True):
         kept = tuple(place for place in top.cast(pl.String).to_list() if place != REST)
         merged = self.transformations(kept)[0](histograms)
         findings = {"n_places_before": n_before, "n_places": merged.n_places}
-        return Applied(merged, (OnlyPlaces((*kept, REST)),), kept, findings)
+        return Applied(merged, (guarantees.OnlyPlaces((*kept, REST)),), kept, findings)
 
 
 def most_popular(histograms: Histograms, n: int, by: Popularity) -> tuple[pl.Series, int]:
@@ -491,15 +478,6 @@ def _left_out(places: tuple[str | int, ...]) -> Transformation:
 
 def _are_others(places: pl.Series, listed: tuple[str | int, ...]) -> pl.Series:
     return pl.Series(positions(places, to_ids(listed, "place")) < 0)
-
-
-def _require_places(places: tuple[str | int, ...], *, are_texts: bool = True) -> None:
-    if not (are_texts and are_distinct_places(places)):
-        raise InputError(
-            f"{str(places)[:80]} are not places that were kept",
-            why="places are listed once each, all as text or all as numbers",
-            fix="use the file as habitprint protect wrote it",
-        )
 
 
 def coarsen(source: Histograms | Release | AnyTable, mapping: Any, *, unknown: Unknown = "refuse") -> Release:

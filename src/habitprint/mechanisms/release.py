@@ -301,9 +301,7 @@ class Mechanism(Tagged, frozen=True):
 
         Empty where they cannot copy it.
         """
-        if places is not None:
-            why = "only steps that choose places tell which they are"
-            raise InputError(f"the step {self.name!r} keeps no places", why=why, fix="leave them out")
+        del places  # most mechanisms keep no list of them
         return ()
 
     def apply(self, histograms: Histograms) -> "Applied":

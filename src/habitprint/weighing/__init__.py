@@ -8,7 +8,7 @@ from habitprint.weighing.definitions import WeightName as WeightName
 from habitprint.weighing.definitions import find_weight as find_weight
 from habitprint.weighing.evidence import PlaceFacts as PlaceFacts
 from habitprint.weighing.evidence import Sides as Sides
-from habitprint.weighing.evidence import scaled_shares as scaled_shares
+from habitprint.weighing.evidence import scaled as scaled
 from habitprint.weighing.gains import pair_gains as pair_gains
 from habitprint.weighing.gains import pair_terms as pair_terms
 from habitprint.weighing.gains import place_gains as place_gains

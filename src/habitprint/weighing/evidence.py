@@ -133,7 +133,7 @@ class Sides:
     @classmethod
     def of(cls, released: Histograms, known: Histograms, weight: Weight) -> "Sides":
         """Return the sides of two tables that have the same places in the same order (`habitprint.align`)."""
-        return cls(scaled_shares(released, weight), scaled_shares(known, weight), weight, PlaceFacts.of(known))
+        return cls(scaled(released.shares, weight), scaled(known.shares, weight), weight, PlaceFacts.of(known))
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -189,20 +189,8 @@ def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False) -> 
     )
 
 
-def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
-    """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
-
-    Examples
-    --------
-    >>> from habitprint.weighing import find_weight
-    >>> scaled_shares(Histograms.from_strings({1: "ab"}), find_weight("cosine")).toarray().round(3)
-    array([[0.707, 0.707]])
-    """
-    return scaled(histograms.shares, weight)
-
-
 def scaled(shares: SparseMatrix, weight: Weight) -> SparseMatrix:
-    """Return given shares as the weight's g wants them.
+    """Return shares as the weight's g wants them: plain, or divided by their Euclidean length.
 
     Examples
     --------

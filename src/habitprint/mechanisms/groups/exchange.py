@@ -12,19 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
+from habitprint.mechanisms.groups import table
 from habitprint.mechanisms.groups.neighbours import list_neighbours
-from habitprint.mechanisms.groups.table import (
-    L2,
-    Common,
-    Groups,
-    alone_loss,
-    arrange,
-    by_place,
-    labels_of,
-    list_members,
-    losses_of,
-    size_of,
-)
 from habitprint.progress import Progress, silent
 from habitprint.runtime import inner, kernel, run_blocks
 
@@ -63,7 +52,7 @@ class Both(NamedTuple):
     first: SmallIndices  # on each side, the members with the least such costs
 
 
-def exchange(common: Common, labels: Indices, k: int, progress: Progress = silent) -> Indices:
+def exchange(common: table.Common, labels: Indices, k: int, progress: Progress = silent) -> Indices:
     """Move and swap members between groups until a sweep over all neighbouring ones lowers the loss by little.
 
     Parameters
@@ -78,14 +67,14 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.table import L1
-    >>> table = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [0.25, 0.75]])
-    >>> labels = exchange(arrange(table, L1, np.zeros(4)), np.array([0, 0, 1, 1]), 2)
+    >>> from habitprint.mechanisms.groups.table import L1, arrange
+    >>> rows = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [0.25, 0.75]])
+    >>> labels = exchange(arrange(rows, L1, np.zeros(4)), np.array([0, 0, 1, 1]), 2)
     >>> bool(labels[0] == labels[2] != labels[1] == labels[3])
     True
     """
-    groups = list_members(labels, k)
-    lost = losses_of(groups, common).sum()
+    groups = table.list_members(labels, k)
+    lost = table.losses_of(groups, common).sum()
     has_changed = np.ones(len(groups.sizes), np.bool_)
     for sweep in range(MOST_SWEEPS):
         pairs = nearest_groups(common, groups)
@@ -102,15 +91,15 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
         lost -= gained
         if gained <= ENOUGH * lost:
             break
-    return labels_of(groups)
+    return table.labels_of(groups)
 
 
-def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Floats:
+def exchange_pairs(common: table.Common, groups: table.Groups, pairs: Indices, k: int) -> Floats:
     """Move and swap members within disjoint pairs of groups, in place; return the gain of each pair.
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.table import L1
+    >>> from habitprint.mechanisms.groups.table import L1, arrange, list_members, losses_of
     >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), L1, np.zeros(4))
     >>> groups = list_members(np.array([0, 0, 1, 1]), 2)
     >>> losses_of(groups, common).tolist()
@@ -134,23 +123,25 @@ def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Fl
     return gains
 
 
-def nearest_groups(common: Common, groups: Groups) -> Indices:
+def nearest_groups(common: table.Common, groups: table.Groups) -> Indices:
     """Return pairs of groups with near means, the nearest first.
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.table import L1
+    >>> from habitprint.mechanisms.groups.table import L1, arrange, list_members
     >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25]]), L1, np.zeros(3))
     >>> nearest_groups(common, list_members(np.arange(3), 1)).tolist()
     [[0, 2], [1, 2]]
     """
     n_groups, n_users = len(groups.sizes), len(common.sizes)
-    labels = labels_of(groups)
+    labels = table.labels_of(groups)
     rows = sparse.csr_array((common.values, common.places, common.starts), (n_users, common.n_places))
     averaging = sparse.csr_array((1.0 / groups.sizes[labels], (labels, np.arange(n_users))), (n_groups, n_users))
     means = sparse.csr_array(averaging @ rows)
     means.sort_indices()
-    found = list_neighbours(arrange(means, common.loss, np.zeros(n_groups)), by_place(means), min(N_NEAR, n_groups - 1))
+    found = list_neighbours(
+        table.arrange(means, common.loss, np.zeros(n_groups)), table.by_place(means), min(N_NEAR, n_groups - 1)
+    )
     is_listed = np.arange(found.users.shape[1]) < found.counts[:, None]
     pairs = np.column_stack([np.repeat(np.arange(n_groups), found.counts), found.users[is_listed]])
     keys, at = np.unique(pairs.min(axis=1) * n_groups + pairs.max(axis=1), return_index=True)
@@ -176,7 +167,7 @@ def take_turns(pairs: Indices, n_groups: int) -> Indices:
 
 
 @inner
-def _number_places(n: int, common: Common, both: Both) -> int:
+def _number_places(n: int, common: table.Common, both: Both) -> int:
     """Give a number to places that two of n members share, −2 to the others; return how many there are of both."""
     n_listed = 0
     for m in range(n):
@@ -203,7 +194,7 @@ def _number_places(n: int, common: Common, both: Both) -> int:
 
 
 @inner
-def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -> None:
+def _load(first: int, second: int, common: table.Common, groups: table.Groups, both: Both) -> None:
     """Put two groups side by side."""
     n = 0
     for s in range(2):
@@ -220,7 +211,7 @@ def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -
         for e in range(common.starts[both.members[m]], common.starts[both.members[m] + 1]):
             place, value = both.number[common.places[e]], common.values[e]
             if place < 0:
-                both.alone[m] += size_of(common.loss, value)
+                both.alone[m] += table.size_of(common.loss, value)
                 continue
             both.places[n_entries], both.values[n_entries] = place, value
             n_entries += 1
@@ -239,7 +230,7 @@ def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -
 def _lost_at(place: int, loss: int, both: Both) -> float:
     """Return the loss of both sides at a place; for l2, less the squares, which no swap changes."""
     mean, other = both.sums[0, place] / both.n[0], both.sums[1, place] / both.n[1]
-    if loss == L2:
+    if loss == table.L2:
         squares: float = both.sums[0, place] * mean + both.sums[1, place] * other
         return -squares
     total: float = 0.0
@@ -259,7 +250,7 @@ def _lost_at(place: int, loss: int, both: Both) -> float:
 def _renew(place: int, loss: int, both: Both) -> None:
     """Note the loss at a place and how it changes with the means."""
     both.lost[place] = _lost_at(place, loss, both)
-    if loss == L2:
+    if loss == table.L2:
         return
     for s in range(2):
         mean = both.sums[s, place] / both.n[s]
@@ -276,7 +267,7 @@ def _renew(place: int, loss: int, both: Both) -> None:
 @inner
 def _cost_of(value: float, mean: float, slope: float, loss: int) -> float:
     """Return the cost of a value in a group beyond that of a zero, to first order."""
-    if loss == L2:
+    if loss == table.L2:
         return -2.0 * value * mean
     # Where no member was so far, the slope says nothing: the mean moves away from all of them.
     return abs(value - mean) - abs(mean) + slope * value if mean != 0.0 else 2.0 * abs(value)
@@ -332,7 +323,7 @@ def _swap_gain(i: int, j: int, loss: int, both: Both) -> float:
     _change_sides(j, both)
     here, there = both.n[both.side[i]], both.n[both.side[j]]
     moved = both.alone[i] - both.alone[j]
-    gain: float = alone_loss(loss, moved, here) - alone_loss(loss, moved, there) - change
+    gain: float = table.alone_loss(loss, moved, here) - table.alone_loss(loss, moved, there) - change
     return gain
 
 
@@ -355,7 +346,7 @@ def _whole_loss(loss: int, both: Both) -> float:
     for place in range(both.n_places[0]):
         total += _lost_at(place, loss, both)
     for m in range(both.n[0] + both.n[1]):
-        total += alone_loss(loss, both.alone[m], both.n[both.side[m]])
+        total += table.alone_loss(loss, both.alone[m], both.n[both.side[m]])
     return total
 
 
@@ -407,7 +398,7 @@ def _improve(k: int, least: float, loss: int, both: Both) -> float:
 
 @kernel
 def _exchange_block(
-    pairs: Indices, n_entries: int, k: int, least: float, common: Common, groups: Groups, gains: Floats
+    pairs: Indices, n_entries: int, k: int, least: float, common: table.Common, groups: table.Groups, gains: Floats
 ) -> None:
     n_members = 2 * groups.members.shape[1]
     both = Both(

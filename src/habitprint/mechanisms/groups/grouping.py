@@ -13,18 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.mechanisms.groups.table import (
-    DISTANCE_BITS,
-    L1,
-    L2,
-    Loss,
-    Records,
-    distance_from,
-    distances,
-    first_smallest,
-    size_of,
-    tie_keys,
-)
+from habitprint.mechanisms.groups import table
 from habitprint.progress import Progress, silent
 from habitprint.runtime import inner, kernel, run_blocks
 
@@ -51,7 +40,7 @@ class Selection(NamedTuple):
     position: Indices  # how many of the values at a place are at most its mean
 
 
-def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) -> Indices:
+def mdav(rows: SparseMatrix, k: int, loss: table.Loss, progress: Progress = silent) -> Indices:
     """Group records by maximum distance to the average vector (Domingo-Ferrer & Torra 2005).
 
     While at least 2k records remain: the record farthest from their mean, and the one farthest from that, each form
@@ -75,10 +64,10 @@ def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) ->
     def take(record: int) -> Floats:
         """Make a group of a record and its nearest, and return the distances of those that remain then."""
         nonlocal remaining, n_groups, sums
-        measured = distances(remaining, records, _dense(rows, record))
-        keys = tie_keys(measured)
+        measured = table.distances(remaining, records, _dense(rows, record))
+        keys = table.tie_keys(measured)
         keys[np.searchsorted(remaining, record)] = -1  # before any equal record
-        chosen = first_smallest(keys, k)
+        chosen = table.first_smallest(keys, k)
         labels[remaining[chosen]] = n_groups
         n_groups += 1
         sums = sums - _sum_of(rows[np.sort(remaining[chosen])])
@@ -89,15 +78,15 @@ def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) ->
 
     while len(remaining) >= 2 * k:
         progress("grouping", rows.shape[0] - len(remaining), rows.shape[0])
-        from_mean = distances(remaining, records, sums / len(remaining))
-        from_first = take(remaining[np.argmax(tie_keys(from_mean))])
-        take(remaining[np.argmax(tie_keys(from_first))])
+        from_mean = table.distances(remaining, records, sums / len(remaining))
+        from_first = take(remaining[np.argmax(table.tie_keys(from_mean))])
+        take(remaining[np.argmax(table.tie_keys(from_first))])
     if len(remaining) >= k:
         labels[remaining] = n_groups
     return join_nearest(rows, labels, loss)
 
 
-def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) -> Indices:
+def successive_groups(rows: SparseMatrix, k: int, loss: table.Loss, progress: Progress = silent) -> Indices:
     """Group records by successive group selection (Panagiotakis & Tziritas 2013), with any loss.
 
     ⌊N/k⌋ times: for each remaining record i, G(i) is i and its k − 1 nearest; the group is the G(i) that minimises
@@ -145,24 +134,24 @@ def group_means(rows: SparseMatrix, labels: Indices, n_groups: int) -> SparseMat
     return means
 
 
-def _records(rows: SparseMatrix, k: int, loss: Loss) -> Records:
-    return Records(
+def _records(rows: SparseMatrix, k: int, loss: table.Loss) -> table.Records:
+    return table.Records(
         rows.indptr.astype(np.int64),
         rows.indices.astype(np.int32),
         np.array(rows.data, np.float64),
         rows.shape[1],
         k,
-        L1 if loss == "l1" else L2,
+        table.L1 if loss == "l1" else table.L2,
     )
 
 
-def _list_nearest(which: Indices, records: Records, state: Selection) -> None:
+def _list_nearest(which: Indices, records: table.Records, state: Selection) -> None:
     entries = np.full(len(which), float(state.counts[0]) * len(records.values) / len(state.labels))
     for _ in run_blocks(lambda first, last: list_nearest(first, last, which, records, state), entries, "nearest users"):
         pass
 
 
-def _start(rows: SparseMatrix, records: Records) -> Selection:
+def _start(rows: SparseMatrix, records: table.Records) -> Selection:
     n, n_places = rows.shape
     by_place = rows.tocsc()
     place = np.repeat(np.arange(n_places), np.diff(by_place.indptr))
@@ -192,7 +181,7 @@ def _start(rows: SparseMatrix, records: Records) -> Selection:
     )
 
 
-def join_nearest(rows: SparseMatrix, labels: Indices, loss: Loss) -> Indices:
+def join_nearest(rows: SparseMatrix, labels: Indices, loss: table.Loss) -> Indices:
     """Give those without a group that with the nearest mean; the means stay where they are meanwhile."""
     labels = labels.copy()
     left = np.flatnonzero(labels < 0)
@@ -200,7 +189,7 @@ def join_nearest(rows: SparseMatrix, labels: Indices, loss: Loss) -> Indices:
     n_groups = int(labels.max()) + 1
     means = _records(group_means(rows[grouped], labels[grouped], n_groups), 1, loss)
     for record in left:
-        labels[record] = np.argmin(tie_keys(distances(np.arange(n_groups), means, _dense(rows, record))))
+        labels[record] = np.argmin(table.tie_keys(table.distances(np.arange(n_groups), means, _dense(rows, record))))
     return labels
 
 
@@ -216,7 +205,9 @@ def _sum_of(rows: SparseMatrix) -> Floats:
 
 
 @inner
-def _add_up(i: int, records: Records, state: Selection, sums: Floats, touched: SmallIndices, seen: Booleans) -> int:
+def _add_up(
+    i: int, records: table.Records, state: Selection, sums: Floats, touched: SmallIndices, seen: Booleans
+) -> int:
     """Sum the values of record i's group into `sums`, zero before; return how many places were touched."""
     n_touched = 0
     for n in range(-1, records.k - 1):
@@ -232,16 +223,16 @@ def _add_up(i: int, records: Records, state: Selection, sums: Floats, touched: S
 
 
 @inner
-def _members_loss(i: int, records: Records, state: Selection, centre: Floats, norm: float) -> float:
-    total: float = distance_from(i, records, centre, norm)
+def _members_loss(i: int, records: table.Records, state: Selection, centre: Floats, norm: float) -> float:
+    total: float = table.distance_from(i, records, centre, norm)
     for n in range(records.k - 1):
-        total += distance_from(state.nearest[i, n], records, centre, norm)
+        total += table.distance_from(state.nearest[i, n], records, centre, norm)
     return total
 
 
 @inner
 def _bring_up_to_date(
-    i: int, records: Records, state: Selection, centre: Floats, touched: SmallIndices, seen: Booleans
+    i: int, records: table.Records, state: Selection, centre: Floats, touched: SmallIndices, seen: Booleans
 ) -> bool:
     """Renew record i's group and its loss if it has lost a member; return whether the list is long enough for that."""
     needed = records.k - 1
@@ -263,7 +254,7 @@ def _bring_up_to_date(
     norm = 0.0
     for t in range(n_touched):
         centre[touched[t]] /= records.k
-        norm += size_of(records.loss, centre[touched[t]])
+        norm += table.size_of(records.loss, centre[touched[t]])
     state.losses[i] = _members_loss(i, records, state, centre, norm)
     for t in range(n_touched):
         centre[touched[t]] = 0.0
@@ -287,7 +278,7 @@ def _look_up(place: int, c: float, n_remaining: int, state: Selection) -> tuple[
 
 @inner
 def _loss_of_others(
-    i: int, records: Records, state: Selection, base: Floats, sums: Floats, touched: SmallIndices, seen: Booleans
+    i: int, records: table.Records, state: Selection, base: Floats, sums: Floats, touched: SmallIndices, seen: Booleans
 ) -> float:
     """Return the loss of all but record i's group, less the loss if no group is taken out of the mean."""
     m, k = state.counts[0], records.k
@@ -297,13 +288,13 @@ def _loss_of_others(
     for t in range(n_touched):
         place = touched[t]
         before, after = state.sums[place] / (m - k), (state.sums[place] - sums[place]) / (m - k)
-        if records.loss == L1:
+        if records.loss == table.L1:
             change += _look_up(place, after, m, state)[0] - base[place]
         else:
             change += (before - after) * (state.sums[place] + after * (m - k))
-        norm += size_of(records.loss, after) - size_of(records.loss, before)
+        norm += table.size_of(records.loss, after) - table.size_of(records.loss, before)
         sums[place] = after
-    if records.loss == L1:
+    if records.loss == table.L1:
         # The look-up includes the members themselves.
         change -= _members_loss(i, records, state, sums, norm)
     else:
@@ -318,19 +309,19 @@ def _loss_of_others(
 
 
 @inner
-def _measure_places(records: Records, state: Selection, base: Floats) -> float:
+def _measure_places(records: table.Records, state: Selection, base: Floats) -> float:
     """Note each place's loss around the mean that there would be without a group; return the scale of costs."""
     m, k = state.counts[0], records.k
     whole = 0.0
     norm = 0.0
     for place in range(records.n_places):
         c = state.sums[place] / (m - k)
-        norm += size_of(records.loss, c)
-        if records.loss == L1:
+        norm += table.size_of(records.loss, c)
+        if records.loss == table.L1:
             base[place], state.position[place] = _look_up(place, c, m, state)
             whole += base[place]
     base[-1] = norm
-    if records.loss == L2:
+    if records.loss == table.L2:
         for n in range(m):
             i = state.remaining[n]
             for e in range(records.starts[i], records.starts[i + 1]):
@@ -339,7 +330,7 @@ def _measure_places(records: Records, state: Selection, base: Floats) -> float:
 
 
 @inner
-def _take(i: int, records: Records, state: Selection) -> None:
+def _take(i: int, records: table.Records, state: Selection) -> None:
     """Make record i's group a group for good."""
     number = state.counts[1]
     for n in range(-1, records.k - 1):
@@ -376,7 +367,7 @@ def _forget_the_taken(place: int, state: Selection) -> None:
 
 
 @kernel
-def list_nearest(first: int, last: int, which: Indices, records: Records, state: Selection) -> None:
+def list_nearest(first: int, last: int, which: Indices, records: table.Records, state: Selection) -> None:
     """List the nearest of the remaining records for the records ``which[first]`` to ``which[last − 1]``."""
     centre = np.zeros(records.n_places)
     m = state.counts[0]
@@ -385,15 +376,15 @@ def list_nearest(first: int, last: int, which: Indices, records: Records, state:
         norm = 0.0
         for e in range(records.starts[i], records.starts[i + 1]):
             centre[records.places[e]] = records.values[e]
-            norm += size_of(records.loss, records.values[e])
+            norm += table.size_of(records.loss, records.values[e])
         measured = keys.view(np.float64)
         for n in range(m):
-            measured[n] = distance_from(state.remaining[n], records, centre, norm)
+            measured[n] = table.distance_from(state.remaining[n], records, centre, norm)
         for n in range(m):
-            keys[n] = (keys[n] + (1 << (DISTANCE_BITS - 1))) >> DISTANCE_BITS
+            keys[n] = (keys[n] + (1 << (table.DISTANCE_BITS - 1))) >> table.DISTANCE_BITS
             if state.remaining[n] == i:
                 keys[n] = np.iinfo(np.int64).max  # not a neighbour of itself
-        chosen = first_smallest(keys, min(state.nearest.shape[1], m - 1))
+        chosen = table.first_smallest(keys, min(state.nearest.shape[1], m - 1))
         for n in range(len(chosen)):
             state.nearest[i, n] = state.remaining[chosen[n]]
         state.n_listed[i] = len(chosen)
@@ -402,7 +393,7 @@ def list_nearest(first: int, last: int, which: Indices, records: Records, state:
 
 
 @kernel
-def select_groups(n_rounds: int, records: Records, state: Selection) -> int:
+def select_groups(n_rounds: int, records: table.Records, state: Selection) -> int:
     """Select the next groups, at most `n_rounds` of them, as long as k records remain.
 
     Returns
