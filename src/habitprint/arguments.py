@@ -13,9 +13,10 @@ import polars as pl
 from habitprint.errors import GuessedColumnsWarning, InputError, MissingColumnsError
 from habitprint.events import Events, events_from_frame, read_events
 from habitprint.events.events import require_events
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import COLUMNS, Histograms, read_histograms
 from habitprint.io.tables import speaks_arrow
 
+ENDINGS = (".csv", ".parquet")  # of the table of a release
 AnyTable = Any  # the path of a file, or a frame that speaks Arrow, or a mapping of columns
 Found = TypeVar("Found")
 LOOKS_SAFER = (
@@ -143,7 +144,7 @@ def is_release(path: str | os.PathLike[str]) -> bool:
     """
     if any(os.path.lexists(beside) for beside in (sidecar(path), owner_file(path))):
         return True
-    for beside in _sidecars_of_copies(Path(path)):
+    if (beside := _sidecar_of_copy(Path(path))) is not None:
         raise InputError(
             f"{os.fspath(path)} is a copy of a release: {beside.name} describes its protection",
             why=LOOKS_SAFER,
@@ -153,27 +154,19 @@ def is_release(path: str | os.PathLike[str]) -> bool:
     return False
 
 
-def _sidecars_of_copies(path: Path) -> list[Path]:
-    """Return the JSON files in a folder that describe a table with the same bytes, or the same counts.
+def _sidecar_of_copy(path: Path) -> Path | None:
+    """Return the JSON file in a folder that describes a table with the same bytes, or the same counts.
 
     A release that is the same as the table it was made from is no copy: there, the table came first.
     """
-    if not path.is_file():
-        return []
-    told = {
-        beside: _read_facts(beside)
-        for ending in (".csv", ".parquet")
-        for beside in sorted(path.resolve().parent.glob(f"*{ending}.json"))
-    }
-    if not any("sha256" in facts for facts in told.values()):
-        return []
-    sha256 = sha256_of(path)
-    return [
-        beside
-        for beside, facts in told.items()
-        if (facts.get("sha256") == sha256 or _is_converted(path, beside.with_suffix("")))
-        and sha256 not in _inputs_of(beside.with_suffix(""))
-    ]
+    for beside in sorted(path.resolve().parent.glob("*.json")) if path.is_file() else ():
+        release, told = beside.with_suffix(""), _read_facts(beside)
+        if release.suffix in ENDINGS and "sha256" in told:
+            sha256, inputs = sha256_of(path), _read_facts(owner_file(release)).get("inputs")
+            is_original = any(isinstance(file, dict) and file.get("sha256") == sha256 for file in inputs or ())
+            if not is_original and (told["sha256"] == sha256 or _is_converted(path, release)):
+                return beside
+    return None
 
 
 def _is_converted(path: Path, release: Path) -> bool:
@@ -186,14 +179,7 @@ def _is_converted(path: Path, release: Path) -> bool:
         one, other = (read_histograms(file).to_table().cast({"user": str, "place": str}) for file in (path, release))
     except InputError:
         return False
-    columns = ["user", "place", "count"]
-    return one.sort(columns).cast({"count": float}).equals(other.sort(columns).cast({"count": float}))
-
-
-def _inputs_of(release: Path) -> set[object]:
-    """Return the SHA-256 of the files that a release was made from, if its owner's file can be read."""
-    inputs = _read_facts(owner_file(release)).get("inputs")
-    return {file.get("sha256") for file in inputs if isinstance(file, dict)} if isinstance(inputs, list) else set()
+    return one.sort(COLUMNS).cast({"count": float}).equals(other.sort(COLUMNS).cast({"count": float}))
 
 
 def _read_facts(beside: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import singledispatch
 from html import escape
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
@@ -243,10 +243,6 @@ def chart_of(value: object, picture: str | None = None) -> "alt.TopLevelMixin":
     raise NotImplementedError(type(value).__name__, picture)
 
 
-class _Table(Protocol):
-    def to_table(self) -> pl.DataFrame: ...
-
-
 class Framed:
     """A value that is a table, with a frame: the rows of the file that holds it.
 
@@ -257,7 +253,11 @@ class Framed:
     [(7, 'a', 2), (7, 'b', 1)]
     """
 
-    def to_frame(self: _Table) -> pl.DataFrame:
+    def to_table(self) -> pl.DataFrame:
+        """Return the rows as a table."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pl.DataFrame:
         """Return the rows as a frame, the same as `to_table`."""
         return self.to_table()
 

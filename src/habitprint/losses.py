@@ -23,7 +23,7 @@ from habitprint.truth import SAME_ID, common_users
 LEAST_MIXED = 1e-9  # of the population's row, in the row that predicts: no place may be impossible
 NO_GAIN = 1e-9  # for each person: no more than rounding
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
-TOP = 20  # places whose ranking is compared
+TOP = 20  # places whose ranking is compared; the glossary names this number
 ALMOST_ALL = 0.9  # share of the possible loss
 ROUNDING = 1e-9
 ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
@@ -185,7 +185,7 @@ def _with_counts(table: Histograms, data: Indices) -> Histograms:
 
 @dataclass(frozen=True)
 class Scale:
-    """A utility metric: what a release should keep, the loss that measures it, and the words for this loss.
+    """A utility metric: what a release should keep, and the loss that measures it (see the glossary of a report).
 
     Parameters
     ----------
@@ -193,16 +193,12 @@ class Scale:
         The property to keep, as the name of a row.
     name
         The name of the loss.
-    meaning
-        A sentence that explains the loss.
-    ends
-        The meaning of the smallest and of the largest loss.
+    read
+        The function that reads this loss from the losses of a release.
     worst
         The loss at which no utility is left; a loss may exceed it.
     is_share
         Whether the loss is printed as a percentage.
-    read
-        The function that reads this loss from the losses of a release.
 
     Examples
     --------
@@ -216,11 +212,9 @@ class Scale:
 
     kept: str
     name: str
-    meaning: str
-    ends: str
-    worst: float
-    is_share: bool
     read: Callable[[Losses], float | None]
+    worst: float = 1.0
+    is_share: bool = True
 
     def of(self, losses: Losses) -> float | None:
         """Return the loss; None where it is not defined. A loss within rounding error is 0."""
@@ -254,51 +248,18 @@ class Scale:
 
 # The utility metrics, in the order in which they are shown.
 SCALES: dict[UtilityMetric, Scale] = {
-    "totals": Scale(
-        "totals of places",
-        "totals error",
-        "the distance of the totals per place from the original totals, as a share of these; every person counts once",
-        "0% means exact totals, 100% means as wrong as no totals",
-        1.0,
-        is_share=True,
-        read=lambda losses: losses.totals_error,
-    ),
-    "ranking": Scale(
-        "ranking of places",
-        "ranking error",
-        f"the share of pairs of the {TOP} most popular places that are ranked the other way round; a tie counts half",
-        "0% means the same order, 50% means a random order",
-        0.5,
-        is_share=True,
-        read=lambda losses: losses.ranking_error,
-    ),
+    "totals": Scale("totals of places", "totals error", lambda losses: losses.totals_error),
+    "ranking": Scale("ranking of places", "ranking error", lambda losses: losses.ranking_error, worst=0.5),
     "patterns": Scale(
-        "patterns of each person",
-        "information loss",
-        "the distance of everybody’s histogram from the original one; noise, or leaving places out, can exceed 1",
-        "0 means that nothing is lost, 1 means that everybody looks the same",
-        1.0,
-        is_share=False,
-        read=lambda losses: losses.information_loss,
+        "patterns of each person", "information loss", lambda losses: losses.information_loss, is_share=False
     ),
     "prediction": Scale(
         "predictive value",
         "loss of predictive value",
-        "the share of the prediction that is lost: how well rows predict another period of the same people, by the "
-        "gain in log-likelihood over the mean of all",
-        "0% means as good as the original rows, 100% means no better than the mean of all",
-        1.0,
-        is_share=True,
-        read=lambda losses: None if losses.predictive_value is None else max(0.0, 1 - losses.predictive_value),
+        lambda losses: None if losses.predictive_value is None else max(0.0, 1 - losses.predictive_value),
     ),
     "people": Scale(
-        "people in the table",
-        "share of people left out",
-        "the share of people who have no row in the release",
-        "0% means nobody, 100% means everybody",
-        1.0,
-        is_share=True,
-        read=lambda losses: 1 - losses.n_users_kept / losses.n_users,
+        "people in the table", "share of people left out", lambda losses: 1 - losses.n_users_kept / losses.n_users
     ),
 }
 

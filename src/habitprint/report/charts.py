@@ -26,7 +26,7 @@ from habitprint.forecasting import Forecast
 from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
-from habitprint.wording.blocks import Cell, Figure, Picture, Table, table
+from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_texts, table
 from habitprint.wording.people import about_shelter
 from habitprint.wording.risk import RATE_HEADS, TITLES, about_curve, attacks_table, rate_cells
 
@@ -375,7 +375,8 @@ def protections_figure(found: Protections, target: float | None) -> Figure:
         "Each dot is one protection. Line: the least risk at each loss."
         f"{'' if advised is None else ' Ring: recommended.'}"
         f"{'' if target is None else ' Dashed line: target.'}"
-        f"{f' {n_missing} without a defined loss: not drawn.' if n_missing else ''} {headed(keep.name)}: {keep.ends}."
+        f"{f' {n_missing} without a defined loss: not drawn.' if n_missing else ''}"
+        f" {headed(keep.name)}: {fixed_texts(f'loss: {keep.name}')[1]}"
     )
     spec = _spec(layers, HEIGHT, f"Measured risk against {keep.name} of {counted(len(drawn), 'protection')}.")
     return Figure("Risk against utility", caption, (Picture("answer-picture", spec),))

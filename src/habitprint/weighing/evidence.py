@@ -158,16 +158,10 @@ class Sides:
     @cached_property
     def evidence_by_term(self) -> Evidence:
         """Return the same as `evidence`, but each term of the weight for itself."""
-        terms = self.weight.terms
-        return Evidence(
-            np.array([KINDS[term.kind].branch for term in terms]),
-            np.column_stack([self.facts.factors(term) for term in terms]),
-            np.array([term.odds for term in terms]),
-            self.facts.popularity,
-        )
+        return evidence_of(self.facts, self.weight, is_by_term=True)
 
 
-def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False) -> Evidence:
+def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False, is_by_term: bool = False) -> Evidence:
     """Return the evidence of shared places for a weight; terms with the same g share it, because g takes the time.
 
     Examples
@@ -176,17 +170,13 @@ def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False) -> 
     >>> evidence_of(PlaceFacts(np.ones(2), np.ones(2)), find_weight("l1")).factors.tolist()
     [[1.0], [1.0]]
     """
-    factors: dict[tuple[int, float], Floats] = {}
-    for term in weight.terms:
-        kind = KINDS[term.kind]
-        g = kind.branch_back if is_back else kind.branch, term.odds if term.kind == "likelihood" else 1.0
+    factors: dict[tuple[int, float, int], Floats] = {}
+    for number, term in enumerate(weight.terms):
+        kind, odds = KINDS[term.kind], term.odds if term.kind == "likelihood" else 1.0
+        g = kind.branch_back if is_back else kind.branch, odds, number if is_by_term else 0
         factors[g] = factors.get(g, 0.0) + facts.factors(term)
-    return Evidence(
-        np.array([branch for branch, _ in factors]),
-        np.column_stack(list(factors.values())),
-        np.array([odds for _, odds in factors]),
-        facts.popularity,
-    )
+    branches, odds_of, _ = map(np.array, zip(*factors, strict=True))
+    return Evidence(branches, np.column_stack(list(factors.values())), odds_of, facts.popularity)
 
 
 def scaled(shares: SparseMatrix, weight: Weight) -> SparseMatrix:

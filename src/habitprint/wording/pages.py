@@ -169,8 +169,8 @@ def _reading() -> list[Block]:
 
 def _glossary() -> tuple[Term, ...]:
     words = (entry.partition(": ") for entry in fixed_texts("glossary"))
-    scales = ((headed(scale.name), f"{sentence(scale.meaning)} {sentence(scale.ends)}") for scale in SCALES.values())
-    return (*(Term(name, meaning) for name, _, meaning in words), *(Term(*scale) for scale in scales))
+    losses = (Term(headed(scale.name), fixed_text(f"loss: {scale.name}")) for scale in SCALES.values())
+    return (*(Term(name, meaning) for name, _, meaning in words), *losses)
 
 
 def _settings(audit: Audit) -> list[Block]:

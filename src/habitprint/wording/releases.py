@@ -15,7 +15,7 @@ from habitprint.mechanisms import Check, Guarantee, GuaranteedRisk, Losses, Mech
 from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
 from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.rates import Rate
-from habitprint.wording.blocks import fixed_text
+from habitprint.wording.blocks import fixed_text, fixed_texts
 
 GROUPING: dict[Method, str] = {
     "best": "the tightest groups first, then exchanges between neighbours",
@@ -292,7 +292,7 @@ def loss_lines(losses: Losses) -> list[tuple[str, str]]:
     kept = "not measured" if losses.predictive_value is None else f"{percent(losses.predictive_value)} kept"
     missed, swapped = percent(losses.top_places_missed), percent(losses.ranking_error)
     return [
-        ("information loss", f"{value} ({SCALES['patterns'].ends})"),
+        ("information loss", f"{value} ({fixed_texts('loss: information loss')[1].removesuffix('.')})"),
         ("predictive value", f"{kept} ({PREDICTED_ON[losses.predicted_on]})"),
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (f"top {counted(losses.n_top, 'place')}", f"{missed} missed; {swapped} of their pairs swapped"),
