@@ -11,7 +11,6 @@ from typer.testing import CliRunner, Result
 
 import habitprint as hp
 from habitprint.cli.app import app
-from habitprint.histograms import is_wide
 from habitprint.io.tables import write_table
 
 LONG = [("a", "bar", 1), ("a", "gym", 2), ("b", "gym", 5), ("b", "zoo", 3)]
@@ -72,7 +71,6 @@ def test_wide_and_long_are_the_same_whatever_they_count(rows: list[list[int]]) -
     ],
 )
 def test_what_may_be_something_else_is_not_taken_for_wide(columns: dict[str, list[object]]) -> None:
-    assert not is_wide(pl.DataFrame(columns))
     with pytest.raises(hp.InputError, match="no column"):
         hp.Histograms.from_table(columns)
 

@@ -118,7 +118,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 def require_number(name: str, value: object, *, why: str, fix: str, above: float, below: float | None = None) -> None:
     """Raise `InputError` unless a value is a number above one limit and, if there is another, below that.
 
-    Infinity is a number here, and NaN is not. A whole number that is too large for a float counts as infinite.
+    Infinity is a number here, and NaN is not.
 
     Examples
     --------
@@ -129,17 +129,10 @@ def require_number(name: str, value: object, *, why: str, fix: str, above: float
       why: it is a share
       fix: use 0.01, say
     """
-    number = math.nan
-    if not isinstance(value, bool) and isinstance(value, Real):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    # `not number > above` rather than `number <= above`, because NaN is neither.
-    if not number > above or (below is not None and not number < below):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and value > above and (below is None or value < below)):  # type: ignore[operator]
         limits = f"above {above:g}" + ("" if below is None else f" and below {below:g}")
-        shown = f"{number:g}" if isinstance(value, int) and math.isinf(number) else repr(value)
-        raise InputError(f"{name} {shown} is not a number {limits}", why=why, fix=fix)
+        raise InputError(f"{name} {value!r} is not a number {limits}", why=why, fix=fix)
 
 
 def require_whole(name: str, value: object, least: int, why: str, fix: str) -> None:

@@ -463,23 +463,12 @@ def counts_from_table(
     return sparse.csr_array(entries, shape=(users.len(), places.len())), users, places
 
 
-def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> bool:
-    """Return whether a table is wide: a row for each user, and a column of numbers for each of three places or more.
-
-    A table with only two such columns may be a long table with other column names, so it does not count as wide.
-
-    Examples
-    --------
-    >>> is_wide(pl.DataFrame({"user": ["a"], "dorm": [1], "gym": [None], "bar": ["2"]}))
-    True
-    >>> is_wide(pl.DataFrame({"user": ["a", "a"], "dorm": [1, 2], "gym": [0, 1], "bar": [2, 3]}))
-    False
-    """
-    return _from_wide(frame, user, decimal) is not None
-
-
 def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame | None:
-    """Return a wide table as a long one, or None if it is not wide; an empty cell counts as zero."""
+    """Return a wide table as a long one, or None if it is not wide; an empty cell counts as zero.
+
+    A wide table has a row for each user, and a column of numbers for each of three places or more. A table with only
+    two such columns may be a long table with other column names.
+    """
     others = [name for name in frame.columns if name != user]
     if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
         return None

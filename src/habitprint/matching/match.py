@@ -401,7 +401,7 @@ def bytes_allowed(max_memory: float) -> float:
     """
     why, fix = "it says how many bytes the joint matching may use", "use 4e9, say, or float('inf') for no limit"
     require_number("max_memory", max_memory, above=0, why=why, fix=fix)
-    return min(float(max_memory), MOST_MEMORY)
+    return float(min(max_memory, MOST_MEMORY))
 
 
 def seed_streams(seed: int) -> list[np.random.Generator]:
