@@ -265,7 +265,7 @@ class Scenario:
 
     @cached_property
     def _transformations(self) -> tuple["Scenario", ...]:
-        # Without this scenario itself: a value that holds itself is freed late, with all that was aligned.
+        # Without this scenario itself: a value that refers to itself is freed late, together with its aligned tables.
         tables = Release(self.released, self.steps).transformed(self.known)
         return tuple(replace(self, transform=table) for table in tables[1:])
 
@@ -551,7 +551,7 @@ def run_attack(
         seed=seed,
         max_memory=max_memory,
     )
-    # Where no place or person is shared, the protection is good, and the rate tells it: no warning.
+    # No warning here: if no place or person is shared, the protection is good, and the rate shows it.
     with PLACES:
         matching = find_matching(*scenario.compared(totals=attack.uses_totals), options, progress)
     return count_identified(scenario, attack, matching)
@@ -897,7 +897,8 @@ def _run_trained_on_truth(scenario: Scenario, seed: int, progress: Progress) -> 
         return []
     is_first = np.random.default_rng(HALVES_SEED).permutation(common.n) % 2 == 0
     weights = fit_on_other_half(released, known, common, is_first, name=ON_TRUTH, seed=seed)
-    # For whom each of the two attacks counts; who is gone from the attacker's side is identified by neither.
+    # The people for whom each of the two attacks counts. Neither identifies a person who is gone from the attacker's
+    # side.
     of_row = np.zeros(released.n_users, np.bool_)
     of_row[common.released[is_first]] = True
     return run_crossed(scenario, weights, weights[0], of_row[scenario.common.released], seed=seed, progress=progress)

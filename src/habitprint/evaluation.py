@@ -268,7 +268,7 @@ def _one_by_one_right(matching: Matching, released: Histograms, known: Histogram
     assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
     from_released = matching.direction == "released-to-known"
     rows, columns = matching.rows_in(released, known)
-    # Every seeker has one pair: the order that sorts the seekers tells which.
+    # Every seeker has one pair: the order that sorts the seekers gives its position.
     pair = np.argsort(rows)[common.released] if from_released else np.argsort(columns)[common.known]
 
     sides = Sides.of(*align(released, known), matching.weight)

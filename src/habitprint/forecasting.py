@@ -436,7 +436,7 @@ class Scaling:
         by_law = _logit(self.laws.shares(self.n_measured))
         if self.impostors is None:
             return by_law, by_law
-        seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # nobody and everybody have no logit
+        seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # shares of 0 and 1 have no logit
         return by_law, by_law + (float(logit(seen)) - float(_quantiles(by_law, self.laws.weights)[0]))
 
     def _ends_ahead(self, n: int) -> Floats:
@@ -478,7 +478,7 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
 
 def _independent(rate: Rate) -> float:
     """Return the number of independent people that would carry as much information as a rate."""
-    # Of nobody, or everybody, found, the variance is that with half a person more.
+    # If nobody or everybody is identified, the variance is that with half a person more.
     value = (rate.n_correct + 0.5) / (rate.n + 1)
     variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)
     most = MOST_TELLING * rate.n

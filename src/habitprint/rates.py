@@ -54,9 +54,9 @@ class IntervalMethod(StrEnum):
         return min(of_chances * variance, of_binomial * rate * (1 - rate))
 
 
-# How many times the variance of a rate is what it would be for independent people, at most: with their chances, and if
-# everybody was found for sure or not at all. (Seekers depend on each other only if they are similar, and then
-# probabilities vary less than yes and no.)
+# The factor F: the largest ratio of the variance of a rate to that of independent people. The first number is with
+# their probabilities; the second is for people who are certainly identified or certainly not. (Seekers depend on each
+# other only if they are similar, and then probabilities vary less than yes and no.)
 FACTORS = {
     IntervalMethod.JOINT: (2.3, 2.3),
     IntervalMethod.ONE_BY_ONE: (1.75, 1.75),

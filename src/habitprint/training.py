@@ -36,13 +36,13 @@ from habitprint.weighing.definitions import KindName
 from habitprint.weighing.learned import fit_on_other_half, fit_weight
 
 STAGE = "training"
-MOST_PEOPLE = 5_000  # on whom attacks are tried
+MOST_PEOPLE = 5_000  # most people on whom attacks are tried
 FEWEST_PEOPLE = 20  # fewer settle nothing, and teach no probability
 NOISE = 2.0  # standard errors by which another attack must be better than the paper's to be taken
 SMOOTHINGS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
-N_DROPS = 3  # times that people are left out anew
-ALIKE = 0.9  # of the counts: about as many are left as they are
+N_DROPS = 3  # number of times that people are left out
+ALIKE = 0.9  # with this part of the counts or more, none are left out
 LARGEST_COUNT = 2.0**53  # up to here every whole number is exact
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 N_BINS = 10

@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     import altair as alt
 
 SCHEMA = "habitprint-audit/8"  # a change of meaning or of a name makes it /8; new names do not
-# What its folder holds; the advice only if a protection is needed and one is enough.
+# The files of an audit's folder; the advice only if a protection is recommended.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
-TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
-MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
+TIMES_AS_MANY = 10  # default of `population`, in multiples of the attacked people
+MOST_USERS = 5_000  # most users on whom coarser places and all protections are tried first
 
 Kind = Literal["events", "histograms"]
 TrainedOn = Literal["own data", "given tables"]
@@ -519,7 +519,7 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     run = Run.of(subject, called)
     progress("checking the data", 0, 1)
     prepared = prepare(subject, options, progress)
-    # Codes that were accepted in vain are not told.
+    # Accepted codes that stop nothing are not recorded.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
     accepted = tuple(code for code in options.accept if code in found)
     return _audit(prepared, subject, msgspec.structs.replace(options, accept=accepted), run, progress)
@@ -533,7 +533,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     joint, some = whole.strongest_joint, tables.sample(MOST_USERS, seed)
     # Coarser places and protections are tried with all, or with many users a part.
     part = whole if some is tables else run_suite(some, full_suite(whole.weights), seed=seed, progress=progress)
-    # The very attack that later stages repeat, so that what they find can be compared with it.
+    # Later stages repeat this attack, so that their results can be compared with it.
     on_all = None
     if subject.backend is not None and prepared.remote is not None and everybody is not None:
         weight = joint.matching.weight
@@ -561,7 +561,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         assess(progress)
         return times, curves
 
-    # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
+    # The search for a protection leaves cores idle, so independent stages run at the same time.
     (protections, tried), (times, curves) = run_two(
         partial(find_protection, whole, part, steps, options, look), see_what_matters, progress
     )
@@ -575,7 +575,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         trial = protections.trials[protections.chosen]
         advice = Advice(
             label=trial.label,
-            recipe=tried[protections.chosen].recipe,  # a trial tells its recipe without mappings
+            recipe=tried[protections.chosen].recipe,  # a trial's recipe has no mappings
             target=goal.target,
             decide="guaranteed" if trial.guaranteed.is_within(goal.target) else "measured",
             guaranteed=trial.guaranteed,

@@ -379,6 +379,6 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
             fix=f"add these places to {mapping.source or 'the mapping'}",
         )
     n = mapping.apply(released).n_places
-    which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
+    which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have the same number
     label = f"{n:,} coarser places{which}"
     return Candidate("places put together", n, label, (mechanisms.Coarsen(mapping),), number=number)

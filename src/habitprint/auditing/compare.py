@@ -43,7 +43,7 @@ def _counted_how(run: Run) -> str | None:
     return ", ".join(part for part in parts if part)
 
 
-# In what audits may differ beyond what they found, and how each has it; None where it is not told.
+# Aspects in which audits may differ besides their results, with the value of each audit; None if unknown.
 ASPECTS: dict[str, Callable[[Audit], str | None]] = {
     "release span": lambda audit: audit.data.scope.released.words or None,
     "known span": lambda audit: audit.data.scope.known.words or None,

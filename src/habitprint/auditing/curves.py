@@ -488,7 +488,7 @@ def measure_times(
             inner = nested(progress, STAGE, done, len(new), ranges.words)
             try:
                 tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
-            except InputError:  # nobody has events enough in one of the two
+            except InputError:  # nobody has enough events in one of the two
                 continue
             if tables.n_people >= FEWEST_USERS:
                 rates[ranges, overlap] = attack_again(part, tables, inner).rate
@@ -536,7 +536,7 @@ def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, Date
     pairs = {}
     try:
         weeks = periods.BusiestWeeks().find(source.days).ranges
-    except InputError:  # nobody is seen in two weeks in a row
+    except InputError:  # nobody is active in two weeks in a row
         pass
     else:
         pairs[f"the two busiest weeks, from {in_words(weeks.ranges[0][0])}"] = weeks

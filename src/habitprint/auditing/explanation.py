@@ -197,7 +197,7 @@ class Internal:
     def _shelter(self, candidate: Candidate) -> dict[object, tuple[float, int]]:
         _, tables = self.joint.scenario.protected_by(candidate.mechanism)
         attack = Attack(self.joint.attack.weight, "approximate")
-        # The attacker may repeat what anyone can of a protection, or not: whichever identifies this person.
+        # The attacker applies the protection to their own data if that identifies this person.
         found = [run_attack(each, attack, seed=self.joint.matching.seed) for each in tables.transformed]
         chances = np.zeros(tables.released.n_users)
         chances[tables.common.released] = np.max([each.chances for each in found], axis=0)

@@ -13,7 +13,7 @@ from habitprint.rates import Rate
 Decide = Literal["guaranteed", "measured"]
 Criterion = Literal["pointing", "reconstruction", "person", "most_confident"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # what the target itself is about
+ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # the criteria of the target itself
 
 
 class Judgement(IntEnum):

@@ -12,7 +12,7 @@ from habitprint.forecasting import MOST_PEOPLE
 from habitprint.losses import UtilityMetric
 from habitprint.wording.findings import to_codes
 
-DEFAULT_TARGET = 0.05  # ours, and nobody's law
+DEFAULT_TARGET = 0.05  # our default; it comes from no law
 PERCENT = "such as 5% or 0.05"
 
 

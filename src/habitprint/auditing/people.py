@@ -32,7 +32,7 @@ from habitprint.training import Reliability
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
-CONFIDENT_SHARE, FEWEST_CONFIDENT = 0.05, 50  # the most confident claims are so many of all, but at least so many
+CONFIDENT_SHARE, FEWEST_CONFIDENT = 0.05, 50  # share and least number of the most confident claims
 LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)  # levels of precision that are reported
 PROBABILITIES = (0.5, 0.9, 0.99)  # people with a probability above these are counted
 SHARES_OF_CLAIMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

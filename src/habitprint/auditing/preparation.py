@@ -39,8 +39,7 @@ from habitprint.wording.findings import refuse
 
 MOST_SAMPLED = 50_000  # most people of a sample: their audit takes some minutes and 3 GB on one machine
 NOT_TOLD = Span("")  # the span of a table whose period is not known
-# How two periods came about: they were given; chosen here, at the day that halves the rows; those of two tables, which
-# do not tell; or counted where the events are.
+# The origin of the two periods: given, cut at the day that halves the rows, unknown (two tables), or counted remotely.
 PeriodsChosen = Literal["given", "halves of rows", "not told", "counted remotely"]
 
 
@@ -309,7 +308,7 @@ def attack_all(
     method: Method = "joint" if backend.epsilon is None else "approximate"
     options = MatchOptions(weight=weight, method=method, epsilon=backend.epsilon, seed=seed, max_memory=math.inf)
     with warnings.catch_warnings():
-        # Facts that the rate tells too, as of every attack of an audit.
+        # The rate of every attack of an audit has these facts too.
         warnings.simplefilter("ignore", NoSharedPlaceWarning)
         warnings.simplefilter("ignore", NoCommonUserWarning)
         matching = backend.attack(*tables, options, progress)
@@ -362,7 +361,7 @@ class Subject:
         for option in (option for option, is_given in of_events.items() if is_given and not subject.is_events):
             why, fix = "they are counts already, of two periods", "leave it out, or give the events"
             raise InputError(f"{option} for two sets of histograms", why=why, fix=fix)
-        # A mapping that cannot be read, or a table of positions, is told before the long work.
+        # Read mappings and positions first, so that an error comes before the long work.
         where = None if self.positions is None else read_positions(self.positions)
         return replace(subject, coarser=list(self.coarser), positions=where)
 
@@ -383,7 +382,7 @@ def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progre
         return _prepare_events(subject, source, options, progress)
     first, known = source
     release = first if isinstance(first, Release) else Release(first)
-    if release.steps_not_copied:  # an attacker may know more than this audit: then what it measures is too low
+    if release.steps_not_copied:  # an attacker may know more than this audit assumes: then the measured risk is too low
         raise InputError(
             f"the place mapping of the step {release.steps_not_copied[0].name!r} is missing",
             why="an attacker who has the mapping applies it to their own data; without it the measured risk is too low",
@@ -442,7 +441,7 @@ def _open(source: object) -> Events | Split | tuple[Histograms | Release, Histog
             fix="read events with hp.read_events(path), or pass (released, known) from hp.read_histograms(path)",
         )
     released, known = tables
-    # A file that was protected tells how beside it, which an attacker may copy.
+    # The JSON file beside a release lists its steps, which an attacker may copy.
     if isinstance(released, (str, os.PathLike)) and is_release(released):
         released, _ = open_release(released)
     table = released if isinstance(released, Release) else as_histograms(released, "released")
@@ -484,7 +483,7 @@ def prepare_tables(
     in_tables = check_tables(released, known, same_ids=_is_same_id(both.truth), is_protected=bool(steps))
     refuse([*before, *in_tables], options.accept, "the two tables")
     tables = _known_to_attacker(replace(both, released=released.in_order(), known=known.in_order()), options)
-    # Of a protected table, with what an attacker copies: only then places have the same names.
+    # For a protected table, transform the known table first: only then places have the same names.
     sides = check_sides(released, Scenario(released, known, both.truth, steps).fully_transformed.transformed_known)
     refuse(sides, options.accept, "the two tables")
     traces = () if steps else looks_protected(tables.released)

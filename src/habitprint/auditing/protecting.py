@@ -174,14 +174,14 @@ def protect(
     """
     made = mechanism(start.release, progress=progress)
     progress("measuring the loss", 0, 1)
-    # What was measured against is the original, or the release before: without its steps.
+    # Losses are measured against the original, or against the earlier release without its steps.
     added = made if start.is_against_original else replace(made, steps=made.steps[len(start.release.steps) :])
     # Steps before cannot be done again on half of the events.
     losses = measure_losses(start.against, added, later=known, mechanism=None if start.is_further else mechanism)
     attacked, risks = None, None
     if known is not None:
         attacked = _attack(made, known, progress)
-        # Rows of groups that are protected further are nobody's own.
+        # If groups are protected further, their rows belong to no single person.
         if start.is_against_original or not is_grouped(start.release):
             risks = measure_risks(start.against, added, known, progress=progress)
     key = None
@@ -191,7 +191,7 @@ def protect(
         made = replace(made, histograms=Histograms(table.counts, users, table.places).in_order())
     else:
         made, key = pseudonymise(made)
-    # Ids that are not fresh may tell who is who.
+    # Ids that are not fresh may identify people.
     guaranteed = guaranteed_risk(made) if made.has_fresh_ids else None
     risks = Risks(None, is_grouped=is_grouped(made)) if risks is None else risks
     return Protected(start, made, key, losses, attacked, replace(risks, guaranteed=guaranteed))

@@ -127,8 +127,8 @@ class Groups:
         made = [step.mechanism for step in release.steps if isinstance(step.mechanism, Microaggregate)]
         units, scales = made[-1].units if made else None, sizes.astype(np.float64)
         if units is not None and made[-1].least_members > 1:
-            # Places of few members were left out, and the row was scaled to one again: the least number of units that
-            # makes all of its values whole tells by how much.
+            # Places of few members were left out, and the row was scaled to one again. The scale is the least number of
+            # units that makes all of its values whole.
             n_units = apparent_totals(rows)
             scales = np.where(n_units > 0, n_units / units, scales)
         # Values are taken as they are published, also where rounding keeps a row from adding up to one.
@@ -283,7 +283,7 @@ class Scene:
         people = tables.known.users.gather(common.known), tables.released.users.gather(common.released)
         rows = [_take_rows(shares, positions(ids, own.users)) for ids in _owners(own.users, *people)]
         published = groups.sums[groups.of_row[common.released]]
-        # People's own rows are in what their groups publish; those of others are not.
+        # The group of a person contains their own row; other groups do not.
         shares = max(rows, key=lambda each: float(shared_cells(each, published)[2].sum()))
         return cls(tables, groups, known, _look_in(pointed, known, tables.released, groups.of_row), shares)
 

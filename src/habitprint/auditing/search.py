@@ -41,11 +41,11 @@ ENOUGH_REFUTED = 2  # among fewer people each is easier to identify, so one fail
 # a probability of 1 / (n + 1) at most.
 N_DRAWS = 19
 MOST_DRAWN = 4_000  # people in all draws of a protection together: among many people, draws are similar
-# Users for whom margins are computed where rare places are one: an exact matching can take very long.
+# Most users for whom margins are computed if rare places are merged: an exact matching can take very long.
 MOST_MERGED = 1_000
 
 Look = Callable[[Progress], tuple[Rate, Confidence | None]]
-# What the full suite starts from after screening: the release, whose tables are aligned anew, and the matchings.
+# The full suite starts from the release and the matchings of the screening; its tables are aligned again.
 Start = tuple[Release, list[tuple[Attack, Matching]]]
 Outcomes = dict[Candidate, tuple[Trial, Start | None] | NotTried]
 
@@ -457,7 +457,7 @@ class _Runner:
     look: Look | None
     progress: Progress
     starts: dict[Candidate, Start] = field(default_factory=dict)  # on all users, where the full suite may follow
-    # By tables and what comes before groups: the table so far, and who is near whom in it.
+    # The table before the groups and its neighbours, by tables and by the steps before the groups.
     ungrouped: dict[tuple[Scenario, Candidate | None], Once[tuple[Release, Neighbours]]] = field(default_factory=dict)
 
     def screen(self, candidates: Sequence[Candidate]) -> tuple[dict[Candidate, Trial], list[NotTried]]:
@@ -533,7 +533,7 @@ class _Runner:
         release = self._protect(tables, candidate, progress)
         if candidate == UNPROTECTED:
             return make_trial(tables, candidate, release, base, goal), None
-        # With many users time matters: what is above the target is out, however far.
+        # With many users time matters: a protection above the target is rejected, however little.
         limit = None if self.part is self.whole else goal.target
         protected = tables.with_release(release)
         attacked = run_screening(protected, base.screening, limit=limit, seed=goal.seed, progress=progress)

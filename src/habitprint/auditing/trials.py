@@ -205,7 +205,7 @@ def make_trial(
     is_drawn_again: bool = False,
 ) -> Trial:
     """Return the trial of a release from its attacks; further draws meet all reconstruction attacks."""
-    # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
+    # The earlier losses of a protected table are not known here: losses are measured against that table.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
     guaranteed, half = GuaranteedRisk.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
     rule = goal.of_original(is_protected=bool(original.steps)) if candidate == UNPROTECTED else goal

@@ -120,7 +120,7 @@ def reach_verdict(
 
     is_safe, is_apart = reaches(rule, "person"), reaches(rule, "reconstruction")
     least, chance = (wilson_interval(right, rate.n)[1] for right in (0, rate.by_chance * rate.n))
-    # What is guaranteed of a sample is guaranteed of nobody else: of all people, only what was measured counts.
+    # The guarantee of a sample covers the sample only: for all people, only the measured risk counts.
     among_all = 0.0 if on_all is None else on_all.rate.high
     reasons: dict[Reason, bool] = {
         "guaranteed": passes and guaranteed.is_within(min(goal.target, SOMETHING)),
@@ -254,7 +254,7 @@ def find_alternatives(
     ]
     if confident is not None:  # at most one in k is right, also of the most confident claims
         found.append(Alternative("larger groups", group_needed(min(goal.target, confident))))
-    # Of a sample, nobody knows how many places have as many people as a group needs.
+    # A sample does not show how many places have as many people as a group needs.
     visitors = np.bincount(tables.released.counts.indices, minlength=tables.released.n_places)
     n_totals = None if whole is not None else int(np.count_nonzero(visitors >= k))
     return (*found, Alternative("aggregates only", n_totals))

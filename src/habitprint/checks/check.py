@@ -22,7 +22,7 @@ from habitprint.periods import Calendar, DateRanges, DayRows, DayTable, HalvesOf
 from habitprint.progress import Progress, silent
 
 N_EXAMPLES, N_DAYS = 4, 3  # ids and days that a finding names
-# What stands for a missing value, in small letters; an id of blanks only is empty.
+# Words for a missing value, in small letters; an id of blanks only is empty.
 MISSING = r"""
 - -- --- ? ?? . null (null) <null> \n none nan <na> na n/a n.a. #n/a #null! #value! nil unknown (unknown) undefined
 missing empty anonymous unset unbekannt k.a. inconnu desconocido sconosciuto
@@ -35,12 +35,12 @@ TOTALS = re.compile(
     re.IGNORECASE,
 )
 ENOUGH_ROWS = 100  # fewer say nothing
-NEARLY_ALL = 0.9  # of the rows: so many users have hardly a row each
-FAR_FEWER = 100  # times as many rows as there are places has a user
+NEARLY_ALL = 0.9  # with so many users as a share of the rows, a user has hardly more than one row
+FAR_FEWER = 100  # a user has so many times as many rows as there are places
 LONG_TAIL = 50  # times the median has the largest: as popularity of places is spread, and habits of people are not
 FEW_ROWS = 10  # of half of the ids of a long tail
-MORE_USERS, MORE_ROWS = 2, 3  # times as many users as places, and times as many rows of a place as of a user
-ENOUGH_IDS = 20  # of users, and of places: fewer have no spread to speak of
+MORE_USERS, MORE_ROWS = 2, 3  # ratio of users to places, and of rows per place to rows per user
+ENOUGH_IDS = 20  # least number of users, and of places: fewer have no meaningful spread
 MORE_SPREAD = 10  # times as far above the median is the top hundredth of users as that of places
 A_FEW = 3  # users at one place at one time: two may be one person with two devices
 TOGETHER = 0.5  # of the rows, and of the pairs at one time: lines of a receipt, no people who meet
@@ -52,7 +52,7 @@ COARSE = ("day", "hour")  # clocks by which people meet by chance
 AHEAD = timedelta(days=2)  # how far a clock or a time zone may be ahead
 DAY_CODES: tuple[Code, ...] = ("future-dates", "sentinel-dates", "stray-dates")
 ALONE = timedelta(days=30)  # a stand-in has no other day so near
-# What programs write for a missing date: the zero of Unix, Excel, Windows, GPS and SQL, also one time zone away.
+# Dates that programs write for a missing date: the zero of Unix, Excel, Windows, GPS and SQL, also one time zone away.
 SENTINELS = frozenset(
     day + timedelta(days=shift)
     for day in (date(1970, 1, 1), date(1900, 1, 1), date(1899, 12, 30), date(1601, 1, 1), date(1753, 1, 1))
@@ -351,7 +351,7 @@ def check_events(events: Events | DayTable, *, progress: Progress = silent) -> E
     events.refuse_no_rows(counts)
     progress("counting users and places", 1, 3)
     columns = [column for column in ("user", "place") if column in events.columns]
-    # Users and places, with their rows, tell how many there are and how they are written.
+    # Users and places with their rows: for their numbers and their spellings.
     ids = [table.count_ids(column) for column in columns]
     calendar = count_days(table)
     time = pl.col("time").dt.convert_time_zone(events.time_zone)

@@ -40,7 +40,7 @@ CODES: tuple[Code, ...] = get_args(Code)
 GRAVITIES: tuple[Gravity, ...] = get_args(Gravity)
 MILD: tuple[Gravity, Gravity] = ("note", "changes-answer")  # of few, and of many
 GRAVE: tuple[Gravity, Gravity] = ("changes-answer", "stops")
-MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
+MANY = 0.05  # from this share of the rows, or of the people, on, a fault may change the answer
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from habitprint.ids import positions
 FEWEST_OTHERS = 10  # ids whose sum is the counts of another by no accident, whatever that is called
 HALF = 0.5  # of the ids of one kind are those of the other: the columns of one table are swapped
 FEWEST_CROSSED, PART_CROSSED = 10, 0.05  # entries of both tables with user and place exchanged
-MORE_CROSSED = 4  # times as many of them as entries that are the same in both
+MORE_CROSSED = 4  # ratio of crossed entries to entries that are the same in both
 
 
 def check_sides(released: Histograms, known: Histograms) -> list[Finding]:
@@ -72,7 +72,7 @@ def check_tables(released: Histograms, known: Histograms, *, same_ids: bool, is_
         *_without_named(places, _sums(plain, "place")),
         *_check_swapped(released, known, plain, same_ids=same_ids),
     ]
-    return [replace(each, options="") for each in found]  # what mends ids is for events
+    return [replace(each, options="") for each in found]  # the options that fix ids are for events
 
 
 def _rows_of(table: Histograms, kind: Literal["user", "place"]) -> tuple[pl.Series, SparseMatrix]:

@@ -60,7 +60,7 @@ WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that 
 BLANK = Text("")
 OF_GOAL = {"--target", "--person-target", "--confident-target", "--decide", "--keep", "--accept"}
 OF_TABLES = {"--truth", "--as-is", "--original", "--other", "--duplicates"}
-SECRET = ("--master", "--conf")  # they tell where a cluster is, and may hold passwords
+SECRET = ("--master", "--conf")  # they name a cluster, and may hold passwords
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
@@ -203,7 +203,7 @@ def audit(
     if beside.as_json:
         print_json_text(report_json(found))
     else:
-        # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
+        # `protect` takes files on this machine; tables that were counted on Spark have the usual columns.
         read_as = [] if is_spark and is_events else given(spec)
         commands = commands_to_protect(
             found,

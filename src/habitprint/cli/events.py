@@ -48,7 +48,7 @@ STAY_RULE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*,\s*(\d{1,9}(?:\.
 # Options that name columns of a table, or say how it is written; and those that tracks of a kind have no use for.
 OF_TABLES = {f"--{name}" for name in (*Format.__struct_fields__, "place", "lat", "lon", "seconds", "columns")}
 OF_PROPERTIES = {".gpx": {"--user", "--time"}, ".geojson": set[str](), ".plt": {"--user", "--time", "--time-format"}}
-# Of options with a syntax of their own: what is wrong, why, and how to write them.
+# Messages for options with a syntax of their own: what is wrong, why, and how to write them.
 SYNTAX = {
     "--stays": (
         "cannot be read as a stay",

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from habitprint.backends.spark import Spark, SparkMatching
 
 FIRST = 10  # pairs shown
-N_SIZES = 10  # of a path on the screen, and sizes whose pairs are counted: each is matched anew
+N_SIZES = 10  # sizes of a path that are shown, and whose correct pairs are counted: each needs a matching
 N_ATTACKS = 8  # of a training on the screen
-# What is told of a matching besides its weight.
+# The options of a matching that are printed besides its weight.
 FACTS = (
     *("method", "epsilon", "seed", "size", "n_guesses"),
     *("total_weight", "total_gain", "bound", "gap", "is_exact"),

@@ -312,7 +312,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
     spec, scope = advice.events or hp.EventSpec(), advice.scope
     ours, theirs = scope.released.one_range, scope.known.one_range
     if release is None:
-        # What the audit chose for itself is in its scope.
+        # Periods that the audit chose itself are in its scope.
         otherwise = hp.HalvesOfRows() if ours is None or theirs is None else hp.DateRanges(ours, theirs)
         return _Days(of_events.period_or(spec, otherwise), scope.released, is_known_apart=True)
     days = to_range("--release", of_events.to_span(release))
@@ -479,7 +479,7 @@ def check(
             fix="protect it first: habitprint protect TABLE --k 10 --out safer.parquet",
         )
     checks, strangers = hp.check_guarantees(release), on_disk.find_strangers(release_file)
-    # Identical rows are indistinguishable unless ids tell them apart, or content that was added since.
+    # Identical rows are indistinguishable unless ids, or content that was added since, distinguish them.
     is_whole = is_as_written and is_told and not strangers
     risks = hp.Risks(None, is_grouped=is_grouped(release))
     if original is not None or known is not None or other:

@@ -25,7 +25,7 @@ CALLS = ("user", "time", "place")
 POSITIONS = ("place", "lon", "lat")
 UNKNOWN = -1
 
-# Web History Repository: which sites volunteers visited, told by the icon of the site.
+# Web History Repository: the sites that volunteers visited; the icon of a site identifies it.
 User = Literal["guid", "number"]
 VISITS = ("guid", "id", "from_visit", "place_id", "visit_date", "visit_type", "session", "number")
 NO_FAVICON = ("", "0")

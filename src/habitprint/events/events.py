@@ -30,7 +30,7 @@ SURPLUS = "more fields than columns"  # a column that only a line that is too lo
 BLANK = "nothing in the line"  # a column that says so
 NO_ID = {role: f"the {role} is neither text nor an integer" for role in ("user", "place")}  # columns that say so
 OURS = frozenset({SURPLUS, BLANK, *NO_ID.values()})
-NUMBERS = ("lat", "lon", "seconds")  # what of an event is a number
+NUMBERS = ("lat", "lon", "seconds")  # the parts of an event that are numbers
 LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
 
@@ -536,7 +536,7 @@ def _find_faults(
         if name in columns:
             yield pl.col(name).is_null(), f"the {name} is missing"
         if name in text:
-            # What is no letter was read as this mark, so that ids that differ would become the same.
+            # Bytes that are no letters were read as this mark, so that different ids could become the same.
             yield pl.col(name).str.contains("\ufffd", literal=True), f"the {name} is not {encoding} text"
             yield pl.col(name).str.contains("[\r\n]"), f"the {name} has a line break in it"
     if "place" not in columns:

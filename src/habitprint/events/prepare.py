@@ -31,7 +31,7 @@ MANY = 8  # more users than this at one place at one instant are a crowd
 UNEVEN = 3  # how many times as often as by pure chance people with like hours, such as in an office, may meet
 UNLIKELY = 0.01  # chance that any pair of users at all is called the same who are not
 DAY = 86_400_000_000  # microseconds
-TICKS = {"day": DAY, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}  # how finely clocks may tell
+TICKS = {"day": DAY, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}  # possible resolutions of times
 FEWEST = 5  # shared events below which two histories are not called the same
 SHARED_PART = 0.5  # of the events of the user who has fewer
 Resolution = Literal["merge", "drop"]
@@ -282,7 +282,7 @@ def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
     moment = _moment(events)
     rows = events.usable.select("user", *moment)
     if step > 1:
-        # The same moments are sampled for every user, so that what two users share stays shared.
+        # The same moments are sampled for every user, so that shared events stay shared.
         rows = rows.filter(pl.struct(moment).hash(seed=0) % step == 0)
     (seen,) = collect([rows.unique()], events.source)
     clock = _clock(seen["time"].dt.convert_time_zone(events.time_zone))
@@ -348,7 +348,7 @@ def _n_times(times: pl.Series, tick: int) -> float:
     """Return the number of possible times n: two events have the same time with probability 1/n."""
     counts = times.value_counts()["count"].cast(pl.Float64)
     n_same = float((counts * (counts - 1)).sum())
-    # A small table shows few times; a clock has at least as many as it ticks in a day.
+    # A small table shows few times; a clock has at least the number of its ticks in a day.
     return max(times.len() * (times.len() - 1.0) / n_same if n_same else np.inf, DAY / tick)
 
 

@@ -216,7 +216,7 @@ def _open_text(files: list[Path], how: Reading) -> Opened:
     )
     dialects = [find_dialect(file, how, expected) for file in files]
     require_alike(dialects, files)
-    # Of files without any fraction nobody can tell the sign, and it does not matter.
+    # Files without any fraction do not show the sign, and it does not matter.
     dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
     encodings = [one.encoding for one in dialects]
     with _sources(files, encodings) as sources:

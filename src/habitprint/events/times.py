@@ -25,7 +25,7 @@ EXCEL_DAYS = (20_000, 80_000)  # 1954 to 2119: numbers that are hardly seconds
 CLOCK_CODES = ("%H", "%I", "%k", "%l", "%T", "%R", "%X", "%r", "%c", "%+", "%s")  # formats without any are dates
 OFFSET_CODES = ("%z", "%:z", "%#z", "%+", "%s")  # formats with one of them say which moment in UTC is meant
 FIRST_YEAR = 1000  # earlier ones are years of two digits, read as if they had four
-FARTHEST = 2**62  # microseconds; far outside the years that there are, so that it is told as such
+FARTHEST = 2**62  # microseconds; far outside all years, so that it is reported as such
 LONG_DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d")
 SHORT_DATES = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d")
 DATES = LONG_DATES + SHORT_DATES
@@ -53,7 +53,7 @@ def require_time_zone(time_zone: str) -> None:
     """
     try:
         ZoneInfo(time_zone)
-        # What Python finds in files of the system, such as 'localtime', polars may not know.
+        # Python reads zones from files of the system, such as 'localtime', that polars may not know.
         pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(time_zone))
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
@@ -400,7 +400,7 @@ def _since_1970(values: pl.Expr, unit: str) -> pl.Expr:
     """
     scaled = values.cast(pl.Float64, strict=False) * UNITS[unit]
     whole = values.cast(pl.Int64, strict=False) * UNITS[unit]
-    # Whole numbers stay exact; fractions of a second need a float; what is too large stays too large.
+    # Whole numbers stay exact; fractions of a second need a float; numbers that are too large stay too large.
     exact = (
         pl.when(scaled.is_finite() & (scaled.abs() > FARTHEST))
         .then(pl.lit(FARTHEST, pl.Int64))

@@ -19,8 +19,8 @@ from habitprint.rates import IntervalMethod, Rate
 LEVEL = 0.9  # of intervals
 CHANCE = (1 - LEVEL) / 2  # how often chance alone may look like a clear lead
 N_DRAWS = 3999  # of signs
-STEEP = 2.0  # times: what the user-level accuracy falls by, at least
-FLAT = 0.25  # of that fall: what the cluster-level accuracy may change
+STEEP = 2.0  # the user-level accuracy must fall by at least this factor
+FLAT = 0.25  # the cluster-level accuracy may change by at most this part of that fall
 TINY = 1e-9  # rounding
 Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
 RateName = Literal["accuracy", "precision", "cluster"]

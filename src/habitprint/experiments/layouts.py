@@ -21,7 +21,7 @@ from habitprint.rates import Rate
 from habitprint.weighing import PAPER_WEIGHTS
 
 Row = Mapping[str, Any]  # of the table of results
-Column = tuple[str, Callable[[Row], str]]  # of a table for people: its name, and what stands in a row
+Column = tuple[str, Callable[[Row], str]]  # a column of a table for people: its name, and its text in a row
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 NOT_GIVEN = "–"
@@ -46,7 +46,7 @@ METHOD_NAMES: Mapping[str, str] = {
     "one-by-one-from-known": "one by one, from known to released",
     **{name: f"Markov chains, {distance}" for name, distance in CHAINS.items()},
 }
-PROTECTION = {  # what is shown of protected releases, by its column
+PROTECTION = {  # the quantities that are shown of protected releases, by column
     "accuracy": "user-level accuracy",
     "cluster_accuracy": "cluster-level accuracy",
     "information_loss": "information loss (L)",
@@ -67,7 +67,7 @@ NEAR = 0.1  # by how much numbers of users may differ, and still be called the s
 FEW = 2  # numbers of the paper in a picture: so few have room for their words
 DRAWN = ("value", "label", "accuracy", "low", "high", "series")  # columns of curves
 RELEASE = "release"  # the name of a curve that is the only one
-# What is drawn for a number of the paper, by what it says of it: the words of the legend, and the sign.
+# The sign for a number of the paper, and its words in the legend, by the kind of the number.
 PAPER_SIGNS: Mapping[Bound, tuple[str, str]] = {
     "": ("this number", "M-1,-1L1,1M-1,1L1,-1"),
     "more than": ("more than this", "M-1,0L1,0M0,0L0,-3M-0.8,-2.1L0,-3L0.8,-2.1"),
@@ -399,7 +399,7 @@ def curves(
 
     def by_series(kind: Any, values: Sequence[Any]) -> Any:
         scale = alt.Scale(domain=names, range=list(values[: len(names)]))
-        # The shapes tell which is which; dashes around them would only blur them.
+        # Shapes distinguish the curves; dashes around them would only blur them.
         is_told = len(names) > 1 and kind is not alt.StrokeDash
         shown = alt.Legend(symbolSize=120, symbolDash=[1, 0], symbolStrokeWidth=0.5, labelLimit=260)
         return kind("series:N", title=legend, scale=scale, sort=names, legend=shown if is_told else None)

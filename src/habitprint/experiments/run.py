@@ -48,8 +48,8 @@ RULE = (
     "(Fisher's randomization test for pairs; p says how often)."
 )
 MOST_SHOWN = 4  # comparisons of one claim; of more, only those that are not clear
-LEAST_P = 0.001  # below, so many draws say little more
-FEWER = 0.9  # of the paper's users: below, ours are easier to tell
+LEAST_P = 0.001  # below this, more draws say little more
+FEWER = 0.9  # share of the paper's users: below it, ours are easier to identify
 
 
 class Store:
@@ -176,7 +176,7 @@ def run_jobs(
     for is_alone, at_once in ((False, n_at_once), (True, 1)):
         group = [job for job in missing if (job.task == "timing") == is_alone]
         run_parallel([partial(work, job, at_once) for job in group], tick, n_threads=at_once)
-        tick()  # jobs that end within one look tell nothing themselves
+        tick()  # jobs that end between two updates report no progress themselves
     return {job: found[job] for job in keys}
 
 
@@ -316,7 +316,7 @@ def write_experiment(
         if ours < FEWER * theirs:
             words = f"The paper's numbers are of {theirs:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
             page += [words, ""]
-    # What was not used of the data is what the attacks tell, where there are any.
+    # Attacks, if there are any, list the rows that were not used.
     unused = {data: runs[0].result.unused for data, runs in of_data.items()}
     report = Report(
         name=name,

@@ -228,8 +228,8 @@ def _stays(points: Floats, times: Indices, limit: float, min_stay: int, stays: I
         else:
             x, y, z = points[k, 0], points[k, 1], points[k, 2]
             far_x, far_y, far_z = max(high_x - x, x - low_x), max(high_y - y, y - low_y), max(high_z - z, z - low_z)
-            # Nothing in the box is farther away than its farthest corner. The small margin leaves what rounding could
-            # decide to the comparison of points.
+            # Nothing in the box is farther away than its farthest corner. The small margin leaves cases of rounding to
+            # the comparison of points.
             if start < k and far_x * far_x + far_y * far_y + far_z * far_z > limit * (1 - 1e-9):
                 for m in range(k - 1, start - 1, -1):
                     if _square(points, k, m) > limit:
@@ -244,7 +244,7 @@ def _stays(points: Floats, times: Indices, limit: float, min_stay: int, stays: I
             else:
                 start = last_misfit + 1
             low_x, low_y, low_z, high_x, high_y, high_z = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-        # After a misfit the box is made anew, from the rest of the stay.
+        # After a misfit the box is made again, from the rest of the stay.
         for m in range(start if last_misfit >= 0 else k, min(k + 1, n)):
             low_x, high_x = min(low_x, points[m, 0]), max(high_x, points[m, 0])
             low_y, high_y = min(low_y, points[m, 1]), max(high_y, points[m, 1])

@@ -33,7 +33,7 @@ NO_SHARED_PLACE = (
 )
 
 MOST_MEMORY = 1e18  # bytes: more than any machine has
-AnyMatching = TypeVar("AnyMatching", default=Matching)  # what a backend gives; on this machine, a `Matching`
+AnyMatching = TypeVar("AnyMatching", default=Matching)  # the result of a backend; on this machine, a `Matching`
 AnyMatching_co = TypeVar("AnyMatching_co", covariant=True)
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 

@@ -403,7 +403,7 @@ def write_checked(
         checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
             raise RuntimeError(f"the release breaks a guarantee: {checks}")
-        # The table comes last: where it is, all that belongs to it is too, and its key first of all.
+        # The table comes last and its key first: if the table is there, all other files are too.
         drafts.move([*keys, owner_file(path), sidecar(path), path], overwrite=overwrite)
     return checks
 

@@ -320,7 +320,7 @@ class DifferentialPrivacy(Guarantee, frozen=True):
 
     def check(self, histograms: Histograms) -> Check:
         """Return that the data cannot show whether the guarantee holds."""
-        del histograms  # no look at them can tell how the noise was drawn
+        del histograms  # the data cannot show how the noise was drawn
         return Check(self, None)
 
 

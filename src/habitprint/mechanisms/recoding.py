@@ -244,7 +244,7 @@ def _scaled_down(counts: Floats, rows: Indices, total: float, *, stays_whole: bo
         return np.asarray(scaled)
     whole = np.floor(scaled)
     n_missing = np.minimum(totals, total) - np.bincount(rows, weights=whole)
-    # The largest remainders are rounded up, of equal ones the first: a rank within each row tells which.
+    # The largest remainders are rounded up, of equal ones the first, by their rank within each row.
     order = np.lexsort((whole - scaled, rows))
     rank = np.empty(len(rows))
     rank[order] = np.arange(len(rows)) - np.searchsorted(rows, rows)

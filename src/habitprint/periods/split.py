@@ -146,7 +146,7 @@ class Split(Accounted, Shown):
         yield self.known
 
 
-AnySplit = TypeVar("AnySplit", default=Split)  # what a backend gives; on this machine, a `Split`
+AnySplit = TypeVar("AnySplit", default=Split)  # the result of a backend; on this machine, a `Split`
 AnySplit_co = TypeVar("AnySplit_co", covariant=True)
 
 

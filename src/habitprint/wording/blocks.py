@@ -13,7 +13,7 @@ from habitprint.formatting import by_heading, in_column
 
 TEXTS = by_heading((files("habitprint.wording") / "texts.md").read_text(encoding="utf-8"))
 Sign = Literal["met", "missed", "open"]
-# The mark of a sign and its words: no result is told by colour alone.
+# The mark of a sign and its words: colour alone never shows a result.
 SIGNS: dict[Sign, tuple[str, str]] = {
     "met": ("✓", "Target met"),
     "missed": ("✗", "Target missed"),

@@ -10,8 +10,8 @@ from habitprint.errors import InputError, first_few, require_option
 from habitprint.formatting import by_heading, counted, percent
 from habitprint.periods.day_table import in_words as day_in_words
 
-# Of each code what was found, why it matters, and how to mend it where no option of the command line does. In braces:
-# {n} of {of} with their {share}, {kind}s, and values {such as these}.
+# The texts of each code: what was found, why it matters, and how to fix it if no option of the command line does. In
+# braces: {n} of {of} with their {share}, {kind}s, and values {such as these}.
 TEXTS = by_heading((files("habitprint.wording") / "findings.md").read_text(encoding="utf-8"))
 
 
@@ -38,7 +38,7 @@ def what_of(finding: Finding) -> str:
     '1 of 900 rows (0.11%) are dated in the future: 31 December 2099.'
     """
     of = finding.of or finding.count
-    is_named = finding.code == "swapped-columns" and finding.examples  # names of columns tell of a swap
+    is_named = finding.code == "swapped-columns" and finding.examples  # names of columns show a swap
     first, second, *_ = (*map(repr, finding.examples), "", "")
     said = TEXTS["swapped-columns-by-name" if is_named else finding.code][0].format(
         n=f"{finding.count:,}",

@@ -26,7 +26,7 @@ from habitprint.training import FEWEST_PEOPLE, EvidenceShare, Training
 from habitprint.weighing.definitions import KindName
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
 
-# What two users have in common, by the kind of a term of a trained weight.
+# The similarity of two users in words, by the kind of a term of a trained weight.
 EVIDENCE: dict[KindName, str] = {
     "logarithm": "spending similar shares of time at the same{} places",
     "minimum": "having large shares in common at the same{} places",
@@ -43,7 +43,7 @@ TITLES: dict[Dimension, str] = {
     "pairs": "Choice of periods",
     "distance": "Time between the periods",
 }
-# What a curve shows, said only where it goes that way.
+# The sentence about a curve, used only if the curve goes that way.
 MEANINGS: dict[tuple[Dimension, Trend], str] = {
     ("users", "falls"): "among more people, each is harder to re-identify",
     ("duration", "rises"): "more days reveal more about habits",

@@ -13,7 +13,7 @@ from habitprint.wording.protections import about_alternatives, about_protections
 from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed, tell_bound
 from habitprint.wording.risk import about_strongest, if_more_is_known, interval
 
-LIKELY = 0.95  # claims of such a precision are told
+LIKELY = 0.95  # claims with at least this precision are reported
 WHOLE = 0.1  # from here on, a headline has whole percents
 UNSEEN = "The protection was tested on a sample. Check or audit the protected file before release."
 
@@ -76,7 +76,7 @@ def _share(audit: Audit, rate: Rate, what: str) -> Headline:
     target = audit.verdict.target
     if rate.low <= target < rate.high:
         return _with_target(audit, f"Up to {at_most(rate.high)} {what}.", "open")
-    rounded = round(rate.value, 2)  # whole percents, unless they would tell another result
+    rounded = round(rate.value, 2)  # whole percents, unless they would show another result
     is_whole = rate.value >= WHOLE and rounded < 1 and (rounded > target) == (rate.low > target)
     share = f"{rate.value:.0%}" if is_whole else percent(rate.value)
     return _with_target(audit, f"{share} {what}.", "missed" if rate.low > target else "met")

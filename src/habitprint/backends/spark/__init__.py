@@ -14,7 +14,7 @@ _missing = [
     for name in ("pyspark", "pyarrow", "pandas")
     if sys.modules.get(name, "") is None or importlib.util.find_spec(name) is None
 ]
-if _missing:  # before anything else is imported: what is below needs them
+if _missing:  # before all other imports, which need them
     raise InputError(
         f"{' and '.join(_missing)} {'is' if len(_missing) == 1 else 'are'} not installed",
         why="Spark is an extra: counting and matching on one machine need none of it",

@@ -271,7 +271,7 @@ class Spark:
             for name, table in tables.items():
                 path = local_path(self.session, name)
                 address = name if path is None else f"file:{drafts.of(path)}"
-                # As many files as there is to write, and not as there were tasks.
+                # The number of files follows the amount of data, not the number of tasks.
                 writer = table.hint("rebalance").write.mode(mode)
                 run_job(self.session, partial(writer.parquet, address), "writing", progress)
                 moves += [] if path is None else [(drafts.of(path), path)]

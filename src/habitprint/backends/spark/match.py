@@ -228,8 +228,8 @@ def _shares_of(rows: pl.DataFrame, side: str) -> pa.RecordBatch:
 def _place_facts(users: Users, progress: Progress) -> PlaceFacts:
     """Return how rare and how popular places are, by their numbers."""
     visits = users.frame.select(sf.explode(sf.arrays_zip("places", "shares")).alias("visit"))
-    # A sum of decimal numbers is exact, and so the same whatever the partitions; what is lost is below the last bit,
-    # unless all shares of a place are tiny.
+    # A sum of decimal numbers is exact, so it does not depend on partitions. The rounding is below the last bit, unless
+    # all shares of a place are tiny.
     exact = sf.sum(sf.col("visit.shares").cast("decimal(38,28)")).cast("double")
     facts = visits.groupBy(sf.col("visit.places").alias("place")).agg(
         sf.count("visit").alias("n_visitors"), sf.greatest(exact, sf.max("visit.shares")).alias("total")

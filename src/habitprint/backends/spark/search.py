@@ -118,8 +118,8 @@ class Pass:
     seconds: float
 
 
-# Let every row make its offers (gain − v) to all columns. It is given what offers of a row must exceed to be kept
-# (infinity leaves the row alone), v of the columns, and how many offers of a row are kept at the most.
+# A function that computes the offers (gain − v) of every row to all columns. Its arguments are the bound that offers of
+# a row must exceed to be kept (infinity skips the row), v of the columns, and the largest number of offers of a row.
 Look = Callable[[Floats, Floats, int], Pass]
 
 
@@ -421,7 +421,7 @@ class Offers(NamedTuple):
     n: Indices
     columns: SmallIndices
     gains: Floats
-    offers: Floats  # gain − v; left out of what goes to the driver
+    offers: Floats  # gain − v; not sent to the driver
     cut: Floats
     top: Floats
 

@@ -276,7 +276,7 @@ def address_of(session: SparkSession, name: str) -> str:
 
 OURS = re.compile(r"habitprint\.errors\.\w*Error: (?P<what>.*)\n\s*why: (?P<why>.*)\n\s*fix: (?P<fix>.*)")
 CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]+\]")  # Spark's own name of the error
-# What to do about an error, by a part of its message.
+# The fix for an error, by a part of its message.
 FIXES = {
     "No module named": "install habitprint where the executors run; or send them an environment: venv-pack -o "
     "environment.tar.gz, then spark.archives=environment.tar.gz#environment and "

@@ -55,7 +55,7 @@ KINDS = {
     pl.Decimal(38, 0): "decimal(38, 0)",
     pl.Datetime("us", "UTC"): "timestamp",
 }
-# Periods that tell the parts of a user's days from these days alone.
+# Periods that need only a user's own days to decide their parts.
 BY_USER = (periods.DateRanges, periods.AllOtherTime, periods.ConsecutiveWeeks, periods.HalvesOfActiveWeeks)
 N_SHOWN = 3  # rows at fault
 EPOCH = date(1970, 1, 1)  # days are counted from here
