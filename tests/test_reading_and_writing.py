@@ -18,8 +18,8 @@ from habitprint.io.tables import read_table, write_table
 HOLDS_A_DRAFT = """
 import sys, time
 from pathlib import Path
-from habitprint.io.files import drafting
-with drafting() as drafts:
+from habitprint.io.files import Drafts
+with Drafts() as drafts:
     drafts.of(Path(sys.argv[1]) / "x.txt").write_text("half")
     print("ready", flush=True)
     time.sleep(600)

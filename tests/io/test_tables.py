@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from habitprint.errors import InputError
-from habitprint.io.files import write_whole
-from habitprint.io.tables import WRITERS, check_writable, read_table, require_columns, write_table
+from habitprint.io.files import Output, write_all
+from habitprint.io.tables import check_writable, read_table, require_columns, write_table
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 
@@ -32,11 +32,11 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_frame: pl.DataFrame, path: Path, _label: str | None) -> None:
+    def fail(_frame: pl.DataFrame, _label: str | None, path: Path) -> None:
         path.write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(WRITERS, ".csv", fail)
+    monkeypatch.setattr("habitprint.io.tables._write", fail)
     with pytest.raises(KeyboardInterrupt):
         write_table(FRAME, tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
@@ -49,7 +49,7 @@ def test_ctrl_c_at_the_first_moment_leaves_nothing_behind(tmp_path: Path, monkey
 
     monkeypatch.setattr("habitprint.io.files._lock", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "t.txt", lambda target: target.write_text("whole"), overwrite=False)
+        write_all([Output(tmp_path / "t.txt", lambda target: target.write_text("whole"))], overwrite=False)
     monkeypatch.undo()
     assert list(tmp_path.iterdir()) == []
 

@@ -146,9 +146,8 @@ def check_names(read_as: ReadAs, n_rows: int) -> list[Finding]:
     if (_meaning(read_as.user), _meaning(read_as.place)) != ("place", "user"):
         return []
     options = f"--user {shlex.quote(read_as.place)} --place {shlex.quote(read_as.user)}"
-    return [
-        Finding("swapped-columns", "stops", n_rows, n_rows, examples=(read_as.user, read_as.place), options=options)
-    ]
+    names = (read_as.user, read_as.place)
+    return [Finding("swapped-columns", "stops", n_rows, n_rows, examples=names, options=options)]
 
 
 def check_words(users: pl.Series, places: pl.Series) -> list[Finding]:
@@ -215,12 +214,10 @@ def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
         return []
     if len(users) >= NEARLY_ALL * n_rows:
         return [Finding("swapped-columns", "stops", len(users), n_rows, "user")]
-    if 1 < len(places) <= float(np.median(users)) / FAR_FEWER:
+    of_user, of_place = (float(np.quantile(n, 0.99) / np.median(n)) for n in (users, places))
+    has_few_places = 1 < len(places) <= float(np.median(users)) / FAR_FEWER
+    if has_few_places or (min(len(users), len(places)) >= ENOUGH_IDS and of_user >= MORE_SPREAD * of_place):
         return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")]
-    if min(len(users), len(places)) >= ENOUGH_IDS:
-        of_user, of_place = (float(np.quantile(n, 0.99) / np.median(n)) for n in (users, places))
-        if of_user >= MORE_SPREAD * of_place:
-            return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")]
     return check_tail(users, places)
 
 
@@ -406,13 +403,10 @@ def _check_rows(
     """Find repeated rows, shared histories, clocks too coarse to detect them, and fixes of a device."""
     found = []
     if n_repeats:
-        gravity = graded(n_repeats, n_used, MILD)
-        found.append(Finding("repeated-rows", gravity, n_repeats, n_used))
+        found.append(Finding("repeated-rows", graded(n_repeats, n_used, MILD), n_repeats, n_used))
     if n := shared.n_users:
-        pair = shared.pairs.select("user", "other").row(0)
-        gravity = graded(n, n_users, MILD)
-        shown = tuple(map(str, pair))
-        found.append(Finding("shared-histories", gravity, n, n_users, "user", shown, "--shared merge"))
+        pair = tuple(map(str, shared.pairs.select("user", "other").row(0)))
+        found.append(Finding("shared-histories", graded(n, n_users, MILD), n, n_users, "user", pair, "--shared merge"))
     if shared.clock in COARSE:
         found.append(Finding("coarse-clock", "note", n_used, n_used, examples=(shared.clock,)))
     if runs.are_fixes:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason, to_events
 from habitprint.events.spec import Reading
-from habitprint.io.files import OWNERS_FOLDER, read_text, reading, real_path, require_file, write_whole
+from habitprint.io.files import OWNERS_FOLDER, Output, read_text, reading, real_path, require_file, write_all
 from habitprint.places import Box
 from habitprint.progress import Progress, silent
 from habitprint.runtime import run_blocks
@@ -160,12 +161,8 @@ def _cached(
     points, note = read()
     metadata = dict(zip(keys, (fingerprint, note), strict=True))
     with suppress(InputError):  # no permission, or no room
-        write_whole(
-            path,
-            lambda target: points.write_parquet(target, metadata=metadata),
-            overwrite=True,
-            is_private=kept_in is None,
-        )
+        write = partial(points.write_parquet, metadata=metadata)
+        write_all([Output(path, write, is_private=kept_in is None)], overwrite=True)
         return pl.scan_parquet(path, glob=False), note
     return points.lazy(), note
 

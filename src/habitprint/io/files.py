@@ -299,21 +299,28 @@ class Output:
     is_private: bool = False
 
 
-class Drafts:
-    """Files in the making, each in a private folder beside its final place.
+class Drafts(ExitStack):
+    """Files in the making, each in a private folder beside its final place; the end of the block removes the rest.
 
-    `drafting` makes the folders and removes them in the end.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Drafts() as drafts:
+    ...         _ = drafts.of(Path(folder) / "note.txt").write_text("never moved into place")
+    ...     os.listdir(folder)
+    []
     """
 
-    def __init__(self, folders: ExitStack) -> None:
-        self._folders = folders
+    def __init__(self) -> None:
+        super().__init__()
         self._of_place: dict[Path, Path] = {}
 
     def of(self, target: Path) -> Path:
         """Return where to make a file."""
         place = target.absolute().parent
         if place not in self._of_place:
-            self._of_place[place] = self._folders.enter_context(_draft(place))
+            self._of_place[place] = self.enter_context(_draft(place))
         return self._of_place[place] / target.name
 
     def make(self, output: Output) -> Path:
@@ -355,23 +362,6 @@ class Drafts:
                 for aside, target in reversed(before):
                     aside.rename(target)
                 raise
-
-
-@contextmanager
-def drafting() -> Iterator[Drafts]:
-    """Provide temporary folders in which files can be made; remove every file that was not moved in the end.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with drafting() as drafts:
-    ...         _ = drafts.of(Path(folder) / "note.txt").write_text("never moved into place")
-    ...     os.listdir(folder)
-    []
-    """
-    with ExitStack() as folders:
-        yield Drafts(folders)
 
 
 @contextmanager
@@ -483,25 +473,11 @@ def write_all(outputs: Sequence[Output], *, overwrite: bool) -> None:
     ...     sorted(os.listdir(folder))
     ['a', 'b']
     """
-    with drafting() as drafts:
+    with Drafts() as drafts:
         for output in outputs:
             drafts.make(output)
         with telling_of(outputs[-1].path):
             drafts.move([output.path for output in outputs], overwrite=overwrite)
-
-
-def write_whole(path: Path, write: Writer, *, overwrite: bool, is_private: bool = False) -> None:
-    """Let `write` fill a temporary file beside `path`, and move it into place once complete.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "note.txt", lambda target: target.write_text("hello"), overwrite=False)
-    ...     os.listdir(folder)
-    ['note.txt']
-    """
-    write_all([Output(path, write, is_private)], overwrite=overwrite)
 
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
@@ -558,7 +534,7 @@ def write_folder(
     check_folder(folder, overwrite=overwrite)
     place = real_path(folder)
     if place.is_dir():
-        with telling_of(folder), drafting() as drafts:
+        with telling_of(folder), Drafts() as drafts:
             for name, write in writers.items():
                 write(drafts.of(place / name))
             outdated = [place / name for name in ours if name not in writers]

@@ -5,9 +5,10 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,25 +97,18 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         raise FileNotFoundError(path)
     workbook = fastexcel.read_excel(path)
     names = workbook.sheet_names
-    if sheet is None and len(names) > 1:
+    if len(names) > 1 if sheet is None else sheet not in names:
         raise InputError(
-            f"{path} has several sheets: {first_few(names)}",
+            f"{path} has {'several sheets' if sheet is None else f'no sheet {sheet!r}'}: {first_few(names)}",
             why="habitprint reads one sheet",
             fix=f"add --sheet {names[0]!r} (sheet={names[0]!r} in Python)",
         )
-    if sheet is not None and sheet not in names:
-        raise InputError(
-            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix=f"write --sheet {names[0]!r}"
-        )
-    found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
-    frame: pl.DataFrame = found.to_polars()
+    chosen = sheet or names[0]
+    frame: pl.DataFrame = workbook.load_sheet(chosen, schema_sample_rows=None).to_polars()
     if frame.width == 0:
-        raise InputError(
-            f"the sheet {sheet or names[0]!r} of {path} is empty",
-            why="a table has at least a header",
-            fix="give another sheet: --sheet",
-        )
-    header = workbook.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
+        why = "a table has at least a header"
+        raise InputError(f"the sheet {chosen!r} of {path} is empty", why=why, fix="give another sheet: --sheet")
+    header = workbook.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string").to_polars()
     if header.height and header.width == frame.width:
         written = [str(name) for name in header.row(0)]
         if len(set(written)) < len(written):  # else unnamed columns keep the names that fastexcel gives them
@@ -143,17 +137,17 @@ def _whole_where_all_are(values: pl.Series) -> pl.Series:
     return whole if is_same.fill_null(value=True).all() and whole.null_count() == values.null_count() else values
 
 
-def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+def _write(frame: pl.DataFrame, label: str | None, path: Path) -> None:
+    if path.suffix.lower() == ".parquet":
+        frame.write_parquet(path, metadata={LABEL: label} if label else None)
+        return
     text = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     is_formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
     frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)
 
 
 READERS = (*TEXT, ".parquet", *WORKBOOKS, *DATABASES)
-WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
-    ".csv": lambda frame, path, _label: _write_csv(frame, path),
-    ".parquet": lambda frame, path, label: frame.write_parquet(path, metadata={LABEL: label} if label else None),
-}
+WRITERS = (".csv", ".parquet")
 
 
 def without_escape(text: pl.Expr) -> pl.Expr:
@@ -303,9 +297,8 @@ def table_output(
     >>> table_output(pl.DataFrame({"user": [1]}), "users.parquet").path.name
     'users.parquet'
     """
-    path = Path(path)
-    write = WRITERS[known_ending(path, "write")]
-    return Output(path, lambda target: write(frame, target, label), is_private)
+    known_ending(Path(path), "write")
+    return Output(Path(path), partial(_write, frame, label), is_private)
 
 
 def find_label(files: Iterable[Path]) -> str | None:

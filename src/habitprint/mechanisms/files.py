@@ -17,7 +17,7 @@ from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
 from habitprint.formatting import Shown, abbreviated, cut
 from habitprint.histograms import COLUMNS, Histograms, read_histograms
-from habitprint.io.files import check_target, drafting, read_text, reading, require_file, telling_of, text_output
+from habitprint.io.files import Drafts, check_target, read_text, reading, require_file, telling_of, text_output
 from habitprint.io.tables import check_writable, read_table, table_output, write_table
 from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, are_distinct_places
 from habitprint.mechanisms.noise import AddNoise
@@ -379,7 +379,7 @@ def write_checked(
             )
     for key in keys:
         check_writable(key, overwrite=overwrite)
-    with drafting() as drafts, telling_of(path):
+    with Drafts() as drafts, telling_of(path):
         made = drafts.make(table_output(release.histograms.to_table(), path))
         # The facts follow from the file, as any reader reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()

@@ -148,6 +148,21 @@ class FoundPeriod:
         return replace(found, words=f"{found.words}: {self.how}")
 
 
+class OfAllRows:
+    """The base of periods that are found in all rows together."""
+
+    how: ClassVar[str]
+
+    def find(self, events: Events | DayTable) -> Period:
+        """Return the period found in the events."""
+        raise NotImplementedError
+
+    def parts(self, events: Events | DayTable) -> Parts:
+        """Return the events with their parts."""
+        table = DayTable.of(events).kept()
+        return FoundPeriod(self.find(table), self.how).parts(table)
+
+
 class OfDays:
     """The base of periods in which the day alone decides the part of an event."""
 
@@ -290,7 +305,7 @@ class ConsecutiveWeeks(OfDays):
 
 
 @dataclass(frozen=True)
-class BusiestWeeks:
+class BusiestWeeks(OfAllRows):
     """The two consecutive weeks with the most users active in both; of equally busy ones the earliest.
 
     A user is active with one event or more in each week. The options ``users`` and ``active`` of `split` apply later.
@@ -343,14 +358,9 @@ class BusiestWeeks:
         best = both.sort("len", "week", descending=[True, False])["week"][0]
         return ConsecutiveWeeks(day_of_week_zero(self.first_day) + timedelta(weeks=best))
 
-    def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts."""
-        table = DayTable.of(events).kept()
-        return FoundPeriod(self.find(table), self.how).parts(table)
-
 
 @dataclass(frozen=True)
-class HalvesOfRows:
+class HalvesOfRows(OfAllRows):
     """The days before the one that halves the rows of a file are released, the days from it on known.
 
     It is the longest pair of periods that a file allows. Of equally even cuts the earliest is taken. Days that are
@@ -375,11 +385,6 @@ class HalvesOfRows:
         """Return the two ranges of days, from the number of rows on each day."""
         first, cut, last = calendar.halves
         return DateRanges((first, cut - timedelta(days=1)), (cut, last))
-
-    def parts(self, events: Events | DayTable) -> Parts:
-        """Return the events with their parts."""
-        table = DayTable.of(events).kept()
-        return FoundPeriod(self.find(table), self.how).parts(table)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open
 from habitprint.errors import InputError, require_whole
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.histograms import COLUMNS, Histograms
-from habitprint.io.files import OWNERS_FOLDER, already_there, drafting, no_parent, telling_of
+from habitprint.io.files import OWNERS_FOLDER, Drafts, already_there, no_parent, telling_of
 from habitprint.io.tables import require_columns
 from habitprint.matching import MatchOptions
 from habitprint.matching.match import check_epsilon
@@ -266,7 +266,7 @@ class Spark:
         ['numbers']
         """
         mode = "overwrite" if overwrite else "errorifexists"
-        with drafting() as drafts:
+        with Drafts() as drafts:
             moves = []
             for name, table in tables.items():
                 path = local_path(self.session, name)
