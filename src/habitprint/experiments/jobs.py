@@ -233,12 +233,6 @@ class Part:
             require_option("quantity to vary", self.varies, get_args(Quantity))
             for value in (*self.values, *self.quick_values):
                 _ = self.at(value)
-        if bool(self.values) != (self.varies is not None):
-            raise InputError(
-                f"{self.varies} varies over {len(self.values)} values",
-                why="what varies has values, and values belong to what varies",
-                fix="give both or none",
-            )
         require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
         if max(1, len(self.values)) * self.repeats * len(self.tasks) * len(self.weights) > MOST_JOBS:
             raise InputError(

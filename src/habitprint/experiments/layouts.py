@@ -12,11 +12,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from habitprint.experiments import jobs
+from habitprint.experiments import jobs, spec
 from habitprint.experiments.claims import LEVEL, ByUser, contrast, groups, mean, mean_accuracy, tenths
 from habitprint.experiments.measure import CHAINS
 from habitprint.experiments.sources import DataSource
-from habitprint.experiments.spec import PAPER_N_PLACES, PAPER_N_USERS, QUICK_LINE, Bound, Experiment, Layout, Measure
 from habitprint.rates import Rate
 from habitprint.weighing import PAPER_WEIGHTS
 
@@ -26,33 +25,13 @@ Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 NOT_GIVEN = "–"
 MACHINE = "The paper's machine: a laptop with an i7 at 2.67 GHz and 8 GB, with MATLAB; a matching without a proof."
-DATA_NAMES: Mapping[jobs.DataName, str] = {
-    "calls": "calls (CDR)",
-    "sub-prefectures": "calls by sub-prefecture",
-    "web": "web histories (WBH)",
-    "geolife": "GeoLife (GL)",
-    "events": "your events",
-}
-WEIGHT_NAMES: Mapping[str, str] = {
-    "jensen-shannon": "proposed (Jensen–Shannon)",
-    "l1": "l1 norm",
-    "cosine": "cosine",
-    "dot": "dot product",
-}
-METHOD_NAMES: Mapping[str, str] = {
-    "joint": "joint (A1)",
-    "joint-common": "joint (A2)",
-    "one-by-one": "one by one",
-    "one-by-one-from-known": "one by one, from known to released",
-    **{name: f"Markov chains, {distance}" for name, distance in CHAINS.items()},
-}
 PROTECTION = {  # the quantities that are shown of protected releases, by column
     "accuracy": "user-level accuracy",
     "cluster_accuracy": "cluster-level accuracy",
     "information_loss": "information loss (L)",
     "groups_share": "clusters / users",
 }
-TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
+TIMES: tuple[spec.Measure, ...] = ("seconds_weights", "seconds_matching")
 NOT_WRITTEN = ("is_all", "n_guesses")  # columns that only layouts need
 
 # Curves differ by colour (also for people who see few colours), by dashes and by the shape of points.
@@ -68,7 +47,7 @@ FEW = 2  # numbers of the paper in a picture: so few have room for their words
 DRAWN = ("value", "label", "accuracy", "low", "high", "series")  # columns of curves
 RELEASE = "release"  # the name of a curve that is the only one
 # The sign for a number of the paper, and its words in the legend, by the kind of the number.
-PAPER_SIGNS: Mapping[Bound, tuple[str, str]] = {
+PAPER_SIGNS: Mapping[spec.Bound, tuple[str, str]] = {
     "": ("this number", "M-1,-1L1,1M-1,1L1,-1"),
     "more than": ("more than this", "M-1,0L1,0M0,0L0,-3M-0.8,-2.1L0,-3L0.8,-2.1"),
     "up to": ("up to this", "M-1,0L1,0M0,0L0,3M-0.8,2.1L0,3L0.8,2.1"),
@@ -91,7 +70,7 @@ class Evidence:
         Whether it was computed at smaller sizes.
     """
 
-    experiment: Experiment
+    experiment: spec.Experiment
     done: Mapping[jobs.Job, jobs.Done]
     sources: Mapping[jobs.DataName, DataSource]
     is_quick: bool = False
@@ -174,8 +153,8 @@ class Evidence:
     @property
     def source_lines(self) -> list[str]:
         """Return where the data comes from, one line each, and whether sizes are smaller than they could be."""
-        quick = [QUICK_LINE] if self.is_quick else []
-        return [*(f"{DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *quick]
+        quick = [spec.QUICK_LINE] if self.is_quick else []
+        return [*(f"{spec.DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *quick]
 
     @property
     def skipped(self) -> list[str]:
@@ -242,10 +221,6 @@ def _printed(column: str, row: Row) -> str:
     )
 
 
-def _weight_name(weight: str) -> str:
-    return WEIGHT_NAMES.get(weight, weight)
-
-
 SOURCE: Column = ("data", lambda row: row["source"])
 USERS: Column = ("users", lambda row: f"{row['n_users']:,}")
 PLACES: Column = ("places (K)", lambda row: f"{row['n_places']:,}")
@@ -264,8 +239,11 @@ def points(evidence: Evidence) -> Rendered:
     has_state, has_paper = (table[name].drop_nulls().len() > 0 for name in ("n_with_state", "paper"))
     columns: list[Column] = [
         ("what", lambda row: ", ".join(filter(None, (row["part"], row["label"])))),
-        ("attack", lambda row: METHOD_NAMES[row["method"]]),
-        ("weight", lambda row: NOT_GIVEN if row["weight"] is None else _weight_name(row["weight"])),
+        ("attack", lambda row: spec.METHOD_NAMES[row["method"]]),
+        (
+            "weight",
+            lambda row: NOT_GIVEN if row["weight"] is None else spec.WEIGHT_NAMES.get(row["weight"], row["weight"]),
+        ),
         USERS,
         ("draws", lambda row: f"{row['repeats']}"),
         *ACCURACY,
@@ -297,19 +275,21 @@ def metrics(evidence: Evidence) -> Rendered:
         first = next(iter(own.values()))
         data, found = first["data"], [own.get(weight, dict.fromkeys(first)) for weight in PAPER_WEIGHTS]
         sizes = [f"{first['n_users']:,}", f"{first['n_places']:,}"]
-        rows.append([DATA_NAMES[data], first["source"], *sizes, *(f"**{_rate('accuracy', row)}**" for row in found)])
+        rows.append(
+            [spec.DATA_NAMES[data], first["source"], *sizes, *(f"**{_rate('accuracy', row)}**" for row in found)]
+        )
         rows.append(["", "90% interval", "", "", *map(_interval, found)])
-        if data in PAPER_N_USERS:
-            sizes = [f"{PAPER_N_USERS[data]:,}", f"{PAPER_N_PLACES[data]:,}"]
+        if data in spec.PAPER_N_USERS:
+            sizes = [f"{spec.PAPER_N_USERS[data]:,}", f"{spec.PAPER_N_PLACES[data]:,}"]
             rows.append(["", "paper", *sizes, *(_rate("paper", row) for row in found)])
-    header = ["data", "", "users (N)", "places (K)", *(WEIGHT_NAMES[weight] for weight in PAPER_WEIGHTS)]
+    header = ["data", "", "users (N)", "places (K)", *(spec.WEIGHT_NAMES[weight] for weight in PAPER_WEIGHTS)]
     return Rendered(laid_out(evidence, []).table, markdown_table(header, rows))
 
 
 def overlap(evidence: Evidence) -> Rendered:
     """Lay out one row for each algorithm."""
     columns: list[Column] = [
-        ("algorithm", lambda row: METHOD_NAMES[row["method"]]),
+        ("algorithm", lambda row: spec.METHOD_NAMES[row["method"]]),
         ("users", lambda row: f"{row['n_users']:,} + {row['n_known']:,}, {row['n_common']:,} in common"),
         ("pairs given out", lambda row: f"{row['size']:,}"),
         CORRECT,
@@ -338,7 +318,7 @@ def runtime(evidence: Evidence) -> Rendered:
     header = ["data", "", "users", "places", "weights (s)", "matching (s)", "proof (s)"]
     header += ["paper: weights (s)", "paper: matching (s)"]
     lines = [
-        [DATA_NAMES[data], source, f"{n_users:,}", f"{n_places:,}", *map(_seconds, seconds)]
+        [spec.DATA_NAMES[data], source, f"{n_users:,}", f"{n_places:,}", *map(_seconds, seconds)]
         for data, source, n_users, n_places, *seconds in table.select(
             "data", "source", "n_users", "n_places", pl.col("^(paper_)?seconds_.*$")
         ).rows()
@@ -480,7 +460,7 @@ def _drawn(evidence: Evidence, rendered: Rendered, chart: Chart, *about: str) ->
 
 def lines(evidence: Evidence) -> Rendered:
     """Draw accuracy against the varied setting, one curve for each weight; bars are intervals."""
-    series = pl.col("weight").replace(dict(WEIGHT_NAMES)).alias("series")
+    series = pl.col("weight").replace(dict(spec.WEIGHT_NAMES)).alias("series")
     bars = (pl.when(pl.col("weight") == jobs.PROPOSED).then(pl.col(end)).alias(end) for end in ("low", "high"))
     parts = evidence.table.with_columns(series, *bars).partition_by("part", maintain_order=True)
     panels: list[Chart] = []
@@ -511,7 +491,7 @@ def protection(evidence: Evidence) -> Rendered:
         frame = frame.unpivot(index="value", variable_name="series", value_name="rate")
         x = _across(rows, evidence.experiment.x, is_log=True)
         chart = curves(frame, x, "rate", "share", legend="what is shown", highest=1.0)
-        title = f"{DATA_NAMES[rows['data'][0]]}, {rows['n_users'][0]:,} users"
+        title = f"{spec.DATA_NAMES[rows['data'][0]]}, {rows['n_users'][0]:,} users"
         panels.append(chart.properties(title=title, height=240))
     columns: list[Column] = [("data", lambda row: row["part"]), ("k", lambda row: f"{row['value']:,.0f}")]
     columns += [(name, partial(_rate, column)) for column, name in PROTECTION.items()]
@@ -523,7 +503,7 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
     highest = max(rows["value"])
     found: list[Row] = []
     for row in rows.filter(pl.col("paper").is_not_null()).rows(named=True):
-        n_paper, varies = PAPER_N_USERS.get(row["data"]), row["varies"]
+        n_paper, varies = spec.PAPER_N_USERS.get(row["data"]), row["varies"]
         value = n_paper if row["is_all"] and varies in {"n_users", "n_released"} else row["value"]
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = varies == "n_released" and not (n_paper and abs(row["n_known"] - n_paper) < NEAR * n_paper)
@@ -550,7 +530,7 @@ def _users(table: pl.DataFrame) -> str:
     words = []
     every = table.partition_by("data", maintain_order=True)
     for rows in every:
-        name = f"{DATA_NAMES[rows['data'][0]]}: " if len(every) > 1 else ""
+        name = f"{spec.DATA_NAMES[rows['data'][0]]}: " if len(every) > 1 else ""
         up_to = "up to " if rows["n_users"].n_unique() > 1 else ""
         is_subset = (rows["n_known"] > rows["n_users"]).any()
         where = f" released, {max(rows['n_known']):,} known" if is_subset else " in the figure"
@@ -571,7 +551,7 @@ def popularity(evidence: Evidence) -> Rendered:
     facts = f"{found.n_places:,} sites, {found.n_places_of_one_user:,} of them of a single user"
     printed = "paper: 83,219 sites, 77,935 of them of not more than one user"
     rows = [
-        [DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_places_of_one_user:,}"],
+        [spec.DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_places_of_one_user:,}"],
         ["paper", "121", "83,219", "77,935"],
     ]
     markdown = markdown_table(["data", "users", "sites", "sites of a single user"], rows)
@@ -584,7 +564,7 @@ def positions(evidence: Evidence) -> Rendered:
     for job, found, table in evidence.described:
         is_antennas = job.task == "antennas"
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
-        rows.append([DATA_NAMES[job.data], job.task, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
+        rows.append([spec.DATA_NAMES[job.data], job.task, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
         tables.append(table.with_columns(what=pl.lit(job.task)))
     markdown = markdown_table(["data", "what is drawn", "places", "paper"], rows)
     return _drawn(evidence, Rendered(pl.concat(tables, how="diagonal"), markdown), alt.hconcat(*panels))
@@ -630,12 +610,12 @@ def active_weeks(evidence: Evidence) -> Rendered:
     several = [n for n in Counter(user for user, _ in found.rows).values() if n > 1]
     n, on_average = f"{len(several):,}", f"{sum(several) / max(len(several), 1):.1f}"
     header = ["data", "users with several active weeks", "active weeks of these, on average"]
-    markdown = markdown_table(header, [[DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]])
+    markdown = markdown_table(header, [[spec.DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]])
     facts = f"{n} users with several active weeks, {on_average} on average"
     return _drawn(evidence, Rendered(table, markdown), chart, facts)
 
 
-LAYOUTS: Mapping[Layout, Callable[[Evidence], Rendered]] = {
+LAYOUTS: Mapping[spec.Layout, Callable[[Evidence], Rendered]] = {
     "points": points,
     "metrics": metrics,
     "overlap": overlap,

@@ -154,33 +154,18 @@ class Experiment:
 class _Paper(msgspec.Struct, forbid_unknown_fields=True):
     n_users: dict[DataName, int]
     n_places: dict[DataName, int]
+    data_names: dict[DataName, str]
+    weight_names: dict[str, str]
+    method_names: dict[str, str]
     experiments: tuple[Experiment, ...]
 
 
 # The paper's tables and figures, and the numbers that it prints.
 _PAPER = msgspec.convert(tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8")), _Paper)
 PAPER_N_USERS, PAPER_N_PLACES, PAPER = _PAPER.n_users, _PAPER.n_places, _PAPER.experiments
+DATA_NAMES, WEIGHT_NAMES, METHOD_NAMES = _PAPER.data_names, _PAPER.weight_names, _PAPER.method_names
 NAMES = tuple(experiment.name for experiment in PAPER)
 
-EXAMPLE = """\
-name = "our-users"
-title = "Accuracy against the number of users"
-weights = ["jensen-shannon", "l1"]
-repeats = 5
-claims = ["falls", "leads"]
-
-[events]
-file = "calls.parquet"
-user = "user_id"
-time = "datetime"
-place = "antenna"
-
-[periods]
-weeks = "2012-04-09"
-
-[vary]
-n_users = [100, 1000, "all"]
-"""
 ClaimName = Literal["leads", "falls", "grows"]
 CLAIMS: Mapping[ClaimName, Claim] = {
     "leads": Leads(),
@@ -243,7 +228,7 @@ class SpecFile:
 
 
 def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, DataSource]:
-    """Read an experiment and the events that it is about.
+    r"""Read an experiment and the events that it is about.
 
     Parameters
     ----------
@@ -257,10 +242,10 @@ def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, Da
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "calls.parquet").write_text("")
-    ...     _ = (Path(folder) / "mine.toml").write_text(EXAMPLE)
+    ...     _ = (Path(folder) / "mine.toml").write_text("events.file = 'calls.parquet'\nvary.n_users = [100, 'all']")
     ...     experiment, source = read_spec(Path(folder) / "mine.toml")
     >>> experiment.name, len(list(experiment.jobs())), source.kind
-    ('our-users', 22, 'yours')
+    ('mine', 2, 'yours')
     """
     why = "an experiment is a TOML file"
     text = read_text(path, why=why)

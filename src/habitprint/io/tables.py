@@ -16,20 +16,9 @@ import polars as pl
 
 from habitprint.errors import InputError, MissingColumnsError, first_few, first_line
 from habitprint.ids import to_ids
+from habitprint.io import dialects
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import query_file
-from habitprint.io.dialects import (
-    AS_FOUND,
-    NUMBER_WITH,
-    OTHER_SIGN,
-    UTF_8,
-    Decimal,
-    Dialect,
-    Expected,
-    Format,
-    as_utf8,
-    find_dialect,
-)
 from habitprint.io.files import (
     Output,
     check_target,
@@ -59,10 +48,12 @@ FROM_A_DATABASE = "check that the file is complete; if it has several tables, ad
 WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 
-def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None) -> tuple[pl.DataFrame, Dialect]:
-    dialect = find_dialect(path, asked, expected)
-    is_utf8 = dialect.encoding == UTF_8
-    with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
+def _read_text(
+    path: Path, asked: dialects.Format, expected: dialects.Expected, n_rows: int | None
+) -> tuple[pl.DataFrame, dialects.Dialect]:
+    dialect = dialects.find_dialect(path, asked, expected)
+    is_utf8 = dialect.encoding == dialects.UTF_8
+    with nullcontext(path) if is_utf8 else dialects.as_utf8(path, dialect.encoding, errors="strict") as content:
         # Every value in a text file is text until a caller asks for a number: '007' stays '007'.
         table = pl.read_csv(
             content,
@@ -176,15 +167,15 @@ def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
     return pl.when(~text.str.contains(".", literal=True)).then(text.str.replace(",", ".", literal=True))
 
 
-def has_other_sign(text: pl.Expr, decimal: Decimal) -> pl.Expr:
-    """Return where text is a number with the other decimal sign.
+def has_other_sign(text: pl.Expr, decimal: dialects.Decimal) -> pl.Expr:
+    """Say where text is a number, but with the other decimal sign.
 
     Examples
     --------
     >>> pl.DataFrame({"lat": ["39,98", "39.98", "?"]}).select(has_other_sign(pl.col("lat"), "."))["lat"].to_list()
     [True, False, False]
     """
-    return text.str.contains(rf"^\s*{NUMBER_WITH[OTHER_SIGN[decimal]].pattern}\s*$")
+    return text.str.contains(rf"^\s*{dialects.NUMBER_WITH[dialects.OTHER_SIGN[decimal]].pattern}\s*$")
 
 
 def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
@@ -207,10 +198,10 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
 def open_table(
     path: str | os.PathLike[str],
     *,
-    asked: Format = AS_FOUND,
-    expected: Expected | None = None,
+    asked: dialects.Format = dialects.AS_FOUND,
+    expected: dialects.Expected | None = None,
     n_rows: int | None = None,
-) -> tuple[pl.DataFrame, Dialect | None]:
+) -> tuple[pl.DataFrame, dialects.Dialect | None]:
     r"""Read a table from a file; return it with its text format, None where columns have types, as in Parquet.
 
     Parameters
@@ -230,7 +221,7 @@ def open_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "habits.csv"
     ...     _ = file.write_text("user;place;count\n007;dorm;3,5\n")
-    ...     open_table(file, expected=Expected(numbers=("count",)))[1].words
+    ...     open_table(file, expected=dialects.Expected(numbers=("count",)))[1].words
     'semicolon, decimal comma, UTF-8'
     """
     path = require_file(path, why=WHY)
@@ -240,13 +231,15 @@ def open_table(
     with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
         if ending in TEXT:
             usual = "\t" if ending == ".tsv" else ","
-            return _read_text(path, asked, replace(expected or Expected(), usual=usual), n_rows)
+            return _read_text(path, asked, replace(expected or dialects.Expected(), usual=usual), n_rows)
         if ending == ".parquet":
             return pl.read_parquet(path, n_rows=n_rows, glob=False), None
         return read_sheet(path, asked.sheet) if ending in WORKBOOKS else query_file(path, asked.sql), None
 
 
-def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | None = None) -> list[str]:
+def read_names(
+    path: Path, *, asked: dialects.Format = dialects.AS_FOUND, expected: dialects.Expected | None = None
+) -> list[str]:
     r"""Return the names of the columns of a file; of a text or Parquet file, only the header is read.
 
     Examples

@@ -22,15 +22,7 @@ from habitprint.errors import (
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events, events_from_frame
 from habitprint.io.tables import collect
-from habitprint.markov.stays import (
-    EARTH_RADIUS,
-    find_clusters,
-    find_stays,
-    ground_distances,
-    is_new,
-    to_degrees,
-    to_space,
-)
+from habitprint.markov import stays
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
@@ -196,7 +188,7 @@ class Chains:
         (30, 1.0)
         """
         per_user = np.diff(self.starts)
-        latitudes, longitudes = to_degrees(self.centroids)
+        latitudes, longitudes = stays.to_degrees(self.centroids)
         return pl.DataFrame(
             {
                 "user": self.users.gather(np.repeat(np.arange(self.n_users), per_user)),
@@ -243,16 +235,16 @@ def mobility_chains(points: Any, model: MarkovModel | None = None, progress: Pro
     """
     model = MarkovModel() if model is None else model
     n_given, kept = _read(points, model.sample_every)
-    first = np.flatnonzero(is_new(kept["user"]))
-    times, positions = kept["time"].to_numpy(), to_space(kept["lat"].to_numpy(), kept["lon"].to_numpy())
+    first = np.flatnonzero(stays.is_new(kept["user"]))
+    times, positions = kept["time"].to_numpy(), stays.to_space(kept["lat"].to_numpy(), kept["lon"].to_numpy())
     states: list[tuple[Floats, Indices, Floats]] = []
     n_stays = n_stationary = 0
     for begin, end in pairwise([*first.tolist(), kept.height]):
         own = positions[begin:end]
-        stays = find_stays(own, times[begin:end], model.max_diameter, round(model.min_stay * 1e6))
-        n_stays += int(stays.max(initial=-1)) + 1
-        n_stationary += int(np.count_nonzero(stays >= 0))
-        states.append(_states(own[stays >= 0], model))
+        stay = stays.find_stays(own, times[begin:end], model.max_diameter, round(model.min_stay * 1e6))
+        n_stays += int(stay.max(initial=-1)) + 1
+        n_stationary += int(np.count_nonzero(stay >= 0))
+        states.append(_states(own[stay >= 0], model))
         progress("chains", len(states), len(first))
     centroids, n_points, transitions = zip(*states, strict=True)
     sizes = np.concatenate(n_points)
@@ -295,14 +287,14 @@ def _read(table: Any, sample_every: float | None) -> tuple[int, pl.DataFrame]:
 
 def _states(positions: Floats, model: MarkovModel) -> tuple[Floats, Indices, Floats]:
     """Return the centroids and sizes of the states of one user, largest first, and the transitions between them."""
-    clusters = find_clusters(positions, model.radius, model.min_points)
+    clusters = stays.find_clusters(positions, model.radius, model.min_points)
     positions, clusters = positions[clusters >= 0], clusters[clusters >= 0]
     sizes = np.bincount(clusters).astype(np.int64)
     # Clusters are numbered in the order of their first points, which a stable sort keeps among equals.
     order = np.argsort(-sizes, kind="stable")
     labels = np.argsort(order)[clusters]
     sums = np.column_stack([np.bincount(labels, positions[:, axis], len(sizes)) for axis in range(3)])
-    middles = sums / np.linalg.norm(sums, axis=1, keepdims=True) * EARTH_RADIUS
+    middles = sums / np.linalg.norm(sums, axis=1, keepdims=True) * stays.EARTH_RADIUS
     return middles, sizes[order], transition_matrix(labels, len(sizes))
 
 
@@ -359,13 +351,6 @@ def chain_distances(
     require_option("kind", kind, CHAIN_DISTANCES)
     why = "two states count as close when they are less than that apart"
     require_number("near", near, why=why, fix="give it in metres, such as near=100.0", above=0, below=np.inf)
-    for side, chains in (("released", released), ("known", known)):
-        if not isinstance(chains, Chains):
-            raise InputError(
-                f"{side} is a {type(chains).__name__}, not Chains",
-                why="distances are between chains",
-                fix="make them with mobility_chains(points)",
-            )
     distances = np.full((released.n_users, known.n_users), np.inf)
     if known.n_states == 0:
         return distances
@@ -374,7 +359,7 @@ def chain_distances(
     starts, lengths = known.starts[others], np.diff(known.starts)[others]
     for i in np.flatnonzero(released.has_state):
         own = slice(released.starts[i], released.starts[i + 1])
-        ground = ground_distances(released.centroids[own], known.centroids)
+        ground = stays.ground_distances(released.centroids[own], known.centroids)
         there = (importance[own, np.newaxis] * np.minimum.reduceat(ground, starts, axis=1)).sum(axis=0)
         back = np.add.reduceat(known.importance * ground.min(axis=0), starts)
         by_place, by_rank = (there + back) / 2, _proximity(ground, starts, lengths, near)
