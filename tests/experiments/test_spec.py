@@ -286,8 +286,3 @@ side = [500, 5000]
     rates = dict(pl.read_csv(out / "mine.csv").select("value", "accuracy").rows())
     assert rates[500] == 1.0  # everybody in a square of their own
     assert rates[5000] < 1.0
-
-
-def test_the_documentation_shows_the_same_example() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reproduce.md"
-    assert f"```toml\n{EXAMPLE}```" in page.read_text()

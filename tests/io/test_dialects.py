@@ -311,7 +311,7 @@ def test_utf_8_is_read_without_a_copy_by_whatever_name(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = file_of(tmp_path, "user,time,place", "José,2012-04-09,x")
-    monkeypatch.setattr("habitprint.events.read.as_utf8", None)
+    monkeypatch.setattr("habitprint.io.dialects.as_utf8", None)
     events = hp.read_events(path, encoding=name)
     assert events.usable.collect()["user"].to_list() == ["José"]
     assert "UTF-8" in events.read_as.words

@@ -331,16 +331,10 @@ def _read_gpx(file: TrackFile) -> Iterator[Point]:
 
 
 def _read_geojson(file: TrackFile, user: str, time: str) -> Iterator[Point]:
-    why = "a GeoJSON file is text"
-    text = read_text(file.path, why=why, fix="export it again, or take it away").removeprefix("\ufeff")
-    content = json.loads(text)
-    if not isinstance(content, dict):
-        raise InputError(
-            f"cannot read {file.path}: it is no GeoJSON object",
-            why="it holds a feature, or a collection of features",
-            fix="export it again, or take it away",
-        )
-    features = content.get("features") if content.get("type") == "FeatureCollection" else [content]
+    text = read_text(file.path, why="a GeoJSON file is text", fix="export it again, or take it away")
+    content = json.loads(text.removeprefix("\ufeff"))
+    is_collection = isinstance(content, dict) and content.get("type") == "FeatureCollection"
+    features = content.get("features") if is_collection else [content]
     for feature in features if isinstance(features, list) else ():
         properties = feature.get("properties") if isinstance(feature, dict) else None
         known = properties if isinstance(properties, dict) else {}

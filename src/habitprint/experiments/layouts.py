@@ -240,10 +240,7 @@ def points(evidence: Evidence) -> Rendered:
     columns: list[Column] = [
         ("what", lambda row: ", ".join(filter(None, (row["part"], row["label"])))),
         ("attack", lambda row: spec.METHOD_NAMES[row["method"]]),
-        (
-            "weight",
-            lambda row: NOT_GIVEN if row["weight"] is None else spec.WEIGHT_NAMES.get(row["weight"], row["weight"]),
-        ),
+        ("weight", lambda row: str(spec.WEIGHT_NAMES.get(row["weight"], row["weight"] or NOT_GIVEN))),
         USERS,
         ("draws", lambda row: f"{row['repeats']}"),
         *ACCURACY,
@@ -275,9 +272,8 @@ def metrics(evidence: Evidence) -> Rendered:
         first = next(iter(own.values()))
         data, found = first["data"], [own.get(weight, dict.fromkeys(first)) for weight in PAPER_WEIGHTS]
         sizes = [f"{first['n_users']:,}", f"{first['n_places']:,}"]
-        rows.append(
-            [spec.DATA_NAMES[data], first["source"], *sizes, *(f"**{_rate('accuracy', row)}**" for row in found)]
-        )
+        rates = (f"**{_rate('accuracy', row)}**" for row in found)
+        rows.append([spec.DATA_NAMES[data], first["source"], *sizes, *rates])
         rows.append(["", "90% interval", "", "", *map(_interval, found)])
         if data in spec.PAPER_N_USERS:
             sizes = [f"{spec.PAPER_N_USERS[data]:,}", f"{spec.PAPER_N_PLACES[data]:,}"]

@@ -163,7 +163,8 @@ class DayTable:
         if isinstance(events, DayTable):
             return events
         require_events(events)
-        events = that_last(events, count)
+        if count == "seconds":
+            events = events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
         # The time of a row that cannot be used may be out of every calendar.
         time = pl.when(pl.col("reason") == 0).then(pl.col("time"))
         frame = events.frame.with_columns(day=local_days(events.time_zone, time))
@@ -256,21 +257,6 @@ def _with_amounts(frame: pl.LazyFrame, count: CountedAs) -> pl.LazyFrame:
         seconds = pl.when(pl.col("reason") == 0).then(pl.col("seconds"))
         amounts["microseconds"] = (seconds * MICROSECONDS).round().cast(pl.Int128)
     return frame.with_columns(**amounts)
-
-
-def that_last(events: Events, count: CountedAs) -> Events:
-    """Return the events, without those that lasted no time if seconds are counted.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> rows = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 8], "seconds": [0, 60]}
-    >>> that_last(hp.events_from_frame(rows, seconds="seconds"), "seconds").usable.collect()["place"].to_list()
-    [8]
-    """
-    if count == "visits":
-        return events
-    return events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
 
 
 @dataclass(frozen=True)

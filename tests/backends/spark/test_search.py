@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from habitprint.backends.spark.search import Found, Look, Pass, search
+from habitprint.backends.spark.search import Found, Look, Pass, Plan, search
 from habitprint.matching.solver.candidates import Candidates
 
 
@@ -59,7 +59,7 @@ def test_it_ends_with_the_best_pairs_of_all_however_few_are_candidates(gains: np
     size = data.draw(st.integers(1, min(gains.shape)))
     n_kept, n_added = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
     units = np.ones(gains.shape[0], np.int64), np.ones(gains.shape[1], np.int64)
-    found = search(looking_at(gains), units, size, n_kept=n_kept, n_added=n_added)
+    found = search(looking_at(gains), units, size, plan=Plan(n_kept=n_kept, n_added=n_added))
     assert found.total_gain == pytest.approx(best_total(gains, size), abs=1e-12)
     assert found.gap == pytest.approx(0.0, abs=1e-10)
     covered = found.row_potential[:, np.newaxis] + found.column_potential + found.price
@@ -77,7 +77,8 @@ def test_how_many_pairs_are_kept_decides_at_most_among_equally_good_matchings(
     gains = random.random((8, 8)) * (random.random((8, 8)) < 0.6)  # no two matchings of them are equally good
     units = np.ones(8, np.int64), np.ones(8, np.int64)
     found, plain = (
-        search(looking_at(gains), units, 8, n_kept=kept, n_added=added) for kept, added in ((n_kept, n_added), (8, 8))
+        search(looking_at(gains), units, 8, plan=Plan(n_kept=kept, n_added=added))
+        for kept, added in ((n_kept, n_added), (8, 8))
     )
     assert set(zip(found.rows, found.columns, strict=True)) == set(zip(plain.rows, plain.columns, strict=True))
 
@@ -87,7 +88,7 @@ def test_a_node_with_several_users_is_as_good_as_that_many_nodes(gains: np.ndarr
     row_units, column_units = np.array(units[: len(gains)]), np.array(units[8 : 8 + gains.shape[1]])
     apart = np.repeat(np.repeat(gains, row_units, axis=0), column_units, axis=1)
     size = min(apart.shape)
-    found = search(looking_at(gains), (row_units, column_units), size, n_kept=1, n_added=1)
+    found = search(looking_at(gains), (row_units, column_units), size, plan=Plan(n_kept=1, n_added=1))
     assert found.total_gain == pytest.approx(best_total(apart, size), abs=1e-12)
     assert (np.bincount(found.rows, found.flows, len(gains)) <= row_units).all()
     assert (np.bincount(found.columns, found.flows, gains.shape[1]) <= column_units).all()
@@ -99,7 +100,7 @@ def test_no_more_than_epsilon_of_the_gain_is_missing_and_nobody_left_over_shares
 ) -> None:
     size = data.draw(st.integers(1, min(gains.shape)))
     units = np.ones(gains.shape[0], np.int64), np.ones(gains.shape[1], np.int64)
-    found = search(looking_at(gains), units, size, epsilon=epsilon, n_kept=1, n_added=1)
+    found = search(looking_at(gains), units, size, epsilon=epsilon, plan=Plan(n_kept=1, n_added=1))
     best = best_total(gains, size)
     assert found.bound >= best - 1e-12
     assert found.total_gain >= (1 - epsilon) * best - 1e-12

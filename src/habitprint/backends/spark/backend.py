@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
@@ -16,7 +17,7 @@ from habitprint.arguments import refuse_release
 from habitprint.attacks import Scenario
 from habitprint.auditing.preparation import MOST_SAMPLED, Whole
 from habitprint.backends.spark.match import SparkMatching, match_on_spark, require_counts, to_histograms, without_rows
-from habitprint.backends.spark.search import Plan
+from habitprint.backends.spark.search import DEFAULT, Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
 from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
 from habitprint.errors import InputError, require_whole
@@ -32,7 +33,6 @@ from habitprint.periods.split import Sides
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID, Truth, truth_table
 
-DEFAULT = Plan()
 SIDES = ["released", "known"]
 Table = DataFrame | str | os.PathLike[str]
 
@@ -151,7 +151,8 @@ class Spark:
         self, released: Table, known: Table, options: MatchOptions, progress: Progress = silent
     ) -> SparkMatching:
         """Return the best pairs of users; `habitprint.match` calls this."""
-        return match_on_spark(*self._tables(released, known, progress), options, self.plan, progress)
+        tables = self._opened(released, progress), self._opened(known, progress)
+        return match_on_spark(*tables, options, self.plan, progress)
 
     def sample(
         self, released: Table, known: Table, truth: Truth = SAME_ID, seed: int = 0, progress: Progress = silent
@@ -166,8 +167,10 @@ class Spark:
         >>> spark.sample(*sides)[0].released
         Histograms(20 users × 18 places, 90 counts above zero)
         """
-        frames = dict(zip(SIDES, self._tables(released, known, progress), strict=True))
-        tables = {side: require_counts(frame, side) for side, frame in frames.items()}
+        tables = {
+            side: require_counts(self._opened(table, progress), side)
+            for side, table in (("released", released), ("known", known))
+        }
         named = None if isinstance(truth, str) and truth == SAME_ID else truth_table(truth)
         with kept(_people(tables, named)) as people:
             n = collect(
@@ -194,11 +197,8 @@ class Spark:
         pairs = SAME_ID if named is None else drawn.select(SIDES).drop_nulls()
         return Scenario(sampled("released"), sampled("known"), pairs), None if is_all else whole
 
-    def _tables(self, released: Table, known: Table, progress: Progress) -> tuple[DataFrame, DataFrame]:
-        """Return both tables; those that are named are opened."""
-        return self._opened(released, progress), self._opened(known, progress)
-
     def _opened(self, table: Table, progress: Progress) -> DataFrame:
+        """Return a table; one that is named is opened."""
         if not isinstance(table, (str, os.PathLike)):
             return table  # an input that is no Spark table is refused when it is read
         refuse_release(table)
@@ -238,15 +238,10 @@ class Spark:
                     )
             if path is not None and not path.parent.is_dir():
                 raise no_parent(output, path.parent)
-            if not overwrite and self._exists(address):
-                raise already_there(output)
-
-    def _exists(self, address: str) -> bool:
-        try:
-            self.session.read.text(address)
-        except AnalysisException:
-            return False
-        return True
+            if not overwrite:
+                with suppress(AnalysisException):
+                    self.session.read.text(address)
+                    raise already_there(output)
 
     def write_folders(
         self, tables: Mapping[str, DataFrame], *, overwrite: bool = False, progress: Progress = silent

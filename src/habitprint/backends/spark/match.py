@@ -450,8 +450,7 @@ def match_on_spark(
             units,
             size,
             epsilon=options.epsilon,
-            n_kept=plan.n_kept,
-            n_added=plan.n_added,
+            plan=plan,
             max_memory=bytes_allowed(options.max_memory),
             progress=progress,
         )

@@ -90,6 +90,9 @@ class Plan:
     tasks_per_core: int = 2
 
 
+DEFAULT = Plan()
+
+
 @dataclass(frozen=True, eq=False)
 class Pass:
     """The findings of one scan of all pairs.
@@ -179,8 +182,7 @@ def search(
     size: int,
     *,
     epsilon: float | None = None,
-    n_kept: int = 32,
-    n_added: int = 16,
+    plan: Plan = DEFAULT,
     max_memory: float = 1e18,
     progress: Progress = silent,
 ) -> Found:
@@ -196,8 +198,8 @@ def search(
         The number of pairs wanted. There may be fewer, where no more users share a place.
     epsilon
         The share of the gain that may be missing; None for the optimum.
-    n_kept, n_added
-        The pairs of each row that become candidates at first, and later.
+    plan
+        How many pairs of each row become candidates, at first and later.
 
     Examples
     --------
@@ -214,12 +216,12 @@ def search(
     n_rows, n_columns = map(len, units)
     solve = partial(solve_candidates, max_memory=max_memory, progress=progress)
     anything = np.full(n_rows, -np.inf)
-    first = look(anything, np.zeros(n_columns), n_kept)
+    first = look(anything, np.zeros(n_columns), plan.n_kept)
     candidates, solution = first.candidates, None
     rounds = [_round(first, len(candidates.columns))]
     if np.isfinite(first.cut).any():  # otherwise all pairs are candidates by now
         solution = solve(candidates, *units, size, epsilon=ROUGH)
-        again = look(anything, solution.column_potential, n_kept)
+        again = look(anything, solution.column_potential, plan.n_kept)
         joined = candidates.joined(again.candidates)
         rounds.append(_round(again, len(joined.columns) - len(candidates.columns)))
         candidates = joined
@@ -230,7 +232,7 @@ def search(
         covered, largest = u + price, candidates.gains.max(initial=0.0)
         # As v is not negative, no offer that the first look left out is larger.
         least = np.where(first.cut <= covered, np.inf, covered - NEAR * largest)
-        beaten = look(least, v, n_added)
+        beaten = look(least, v, plan.n_added)
         is_proof = bool((beaten.top <= covered + np.where(covered > 0, ROUNDING * largest, 0.0)).all())
         u = np.maximum(u, beaten.top - price)
         found = Found(
@@ -248,7 +250,7 @@ def search(
         rounds.append(replace(_round(beaten, len(joined.columns) - len(candidates.columns)), gap=max(found.gap, 0.0)))
         is_full = int(solution.flows.sum()) == size
         if epsilon is not None and found.gap <= epsilon:
-            found = _with_rest(look, units, size, found, n_kept, rounds)
+            found = _with_rest(look, units, size, found, plan.n_kept, rounds)
         elif not (is_proof or rounds[-1].n_added == 0 or (is_full and found.gap <= ENOUGH)):
             candidates = joined
             continue
