@@ -71,7 +71,7 @@ def test_a_spec_runs_on_events_named_on_the_command_line(
         (["table-metrics"], "--out is missing"),
         (["table-metrics", "--out", "OUT", "--d4d", "nowhere"], "--d4d: there is no folder nowhere"),
         (["table-metrics", "--out", "OUT", "--geolife", "nowhere"], "GeoLife is skipped"),
-        (["table-metrics", "--out", "TAKEN"], "holds files that are not from here"),
+        (["table-metrics", "--out", "TAKEN"], "did not write"),
         (["table-metrics", "--out", "OUT", "--events", "calls.csv"], "without a spec"),
         (["a.toml", "b.toml", "--out", "OUT"], "2 specs"),
         (["gone.toml", "--out", "OUT"], "there is no such file"),

@@ -130,7 +130,7 @@ def test_repeated_cells_are_done_once(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(hp.InputError, match="not from here"):
+    with pytest.raises(hp.InputError, match="did not write"):
         make_output(tmp_path)
     make_output(tmp_path, force=True).make()
     make_output(tmp_path)

@@ -197,7 +197,7 @@ def test_stays_need_positions_and_no_durations_of_their_own() -> None:
     with pytest.raises(hp.InputError, match="has no positions"):
         to_stays(at_places)
     table = {"user": [1], "time": ["2012-04-09"], "lat": [47.0], "lon": [8.0], "s": [1.0]}
-    with pytest.raises(hp.InputError, match="durations, and stays"):
+    with pytest.raises(hp.InputError, match="--seconds and --stays"):
         to_stays(hp.events_from_frame(table, lat="lat", lon="lon", seconds="s"))
     with pytest.raises(hp.InputError, match="max_diameter 0"):
         to_stays(events_of([[(1, 1)]]), max_diameter=0)

@@ -51,8 +51,8 @@ def to_record(table: Mapping[str, Any], kind: type[T], where: str) -> T:
     for name in table:
         if name not in kinds:
             raise InputError(
-                f"{where} has an entry '{name}', which means nothing",
-                why=f"it may have {', '.join(kinds)}",
+                f"{where} has an unknown entry '{name}'",
+                why=f"its entries are {', '.join(kinds)}",
                 fix=nearest(name, list(kinds)),
             )
     return kind(**{name: _converted(name, value, kinds[name], where) for name, value in table.items()})
@@ -63,9 +63,11 @@ def _converted(name: str, value: object, kind: Any, where: str) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     what, fix = f"{where}: {name} = {value!r}", "look at the table of entries in docs/reproduce.md"
     if value in ("", []):
-        raise InputError(what, why="it says nothing", fix="fill it in, or leave it out")
+        raise InputError(what, why="an empty entry has no meaning", fix="give it a value, or remove it")
     if isinstance(value, str) and printable(value, keep="\n\t") != value:
-        raise InputError(what, why="it has characters that cannot be shown", fix="use letters, digits and blanks")
+        raise InputError(
+            what, why="the text has characters that cannot be printed", fix="use letters, digits and blanks"
+        )
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -137,8 +139,8 @@ class Setting:
         if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
             raise InputError(
                 f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
-                why="the common users are some of the n_users of each side",
-                fix="give n_users as a number that is not smaller",
+                why="common users are part of the n_users of each side",
+                fix="give n_users as a number, at least n_common",
             )
 
     @property
@@ -237,7 +239,7 @@ class Part:
         if max(1, len(self.values)) * self.repeats * len(self.tasks) * len(self.weights) > MOST_JOBS:
             raise InputError(
                 f"more than {MOST_JOBS:,} attacks",
-                why="values, repeats and attacks multiply, and so many would take for ever",
+                why="values, repeats, methods and weights multiply, so the run would take days",
                 fix="use fewer repeats, or fewer values",
             )
 

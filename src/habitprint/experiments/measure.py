@@ -128,8 +128,8 @@ def _grid(data: Data, side: float) -> Grid:
     if data.box is None:
         raise InputError(
             "side is given for data without positions",
-            why="squares are laid over latitudes and longitudes",
-            fix="leave out side, or name the columns of positions (lat, lon)",
+            why="a grid of squares needs latitudes and longitudes",
+            fix="remove side, or name the columns of positions (lat, lon)",
         )
     return Grid(side, data.box)
 

@@ -112,9 +112,9 @@ def make_output(out: Path, *, force: bool = False) -> Store:
     check_folder(out, overwrite=True)
     if out.is_dir() and not (out / FOLDER / NOTE).is_file() and not force and any(out.iterdir()):
         raise InputError(
-            f"{out} holds files that are not from here",
+            f"{out} holds files that habitprint reproduce did not write",
             why="tables and figures of the same names would be overwritten",
-            fix="name a new or an empty folder, or allow it with --force",
+            fix="give a new or an empty folder, or add --force",
         )
     return Store(out)
 

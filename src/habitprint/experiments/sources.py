@@ -99,7 +99,7 @@ class Folders:
             if folder is not None and not folder.is_dir():
                 raise InputError(
                     f"--{name.replace('_', '-')}: there is no folder {folder}",
-                    why="it holds the files of this data, as they came",
+                    why="the files of this data set are read from this folder",
                     fix=f"check the path; without the option {instead}",
                 )
 

@@ -199,7 +199,9 @@ class PeriodsTable:
         chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name)]
         if len(chosen) > 1:
             raise InputError(
-                f"[periods] names {' and '.join(chosen)}", why="events are split in one way", fix="keep one of them"
+                f"[periods] names {' and '.join(chosen)}",
+                why="one rule splits the events into two periods",
+                fix="keep one of them",
             )
         if self.weeks is not None:
             return ConsecutiveWeeks(self.weeks)
@@ -261,7 +263,7 @@ def _to_experiment(spec: SpecFile) -> Experiment:
     if len(spec.vary) > 1:
         raise InputError(
             f"[vary] names {' and '.join(spec.vary)}",
-            why="one thing varies at a time",
+            why="an experiment varies one quantity",
             fix="keep one of them, and put the other into [setting]",
         )
     if spec.name.casefold() == INDEX:

@@ -204,9 +204,9 @@ class Chains:
         users = self.users.to_list()
         if user not in users:
             raise InputError(
-                f"there is no user {user!r} among these chains",
-                why="every user of the table of points has a chain, nobody else",
-                fix="look at the ids in chains.users; integers and text are different here",
+                f"these chains have no user {user!r}",
+                why="only users of the table of points have a chain",
+                fix="use an id in chains.users; 7 and '7' are different ids",
             )
         return users.index(user)
 
@@ -546,8 +546,8 @@ def evaluate_chains(matching: ChainMatching, truth: Truth = SAME_ID) -> Evaluati
     common = common_users(truth, matching.released, matching.known_users)
     if common.n == 0:
         warnings.warn(
-            "the truth names no user who is on both sides, so nobody can be identified. "
-            "Check that it spells ids as the points do.",
+            "The truth names no user who is on both sides, so nobody can be re-identified. "
+            "Check that its ids are those of the points.",
             NoCommonUserWarning,
             stacklevel=2,
         )

@@ -114,9 +114,9 @@ def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.
         )
     if "seconds" in events.columns:
         raise InputError(
-            "durations, and stays of fixes",
+            "--seconds and --stays are given together",
             why="a stay has its own duration, from its first to its last fix",
-            fix="leave --seconds out, or --stays",
+            fix="remove --seconds or --stays",
         )
     for name, value, unit in (("max_diameter", max_diameter, "metres"), ("min_stay", min_stay, "seconds")):
         require_number(name, value, why=f"it is a number of {unit}", fix="write --stays 200m,15min", above=0, below=1e9)

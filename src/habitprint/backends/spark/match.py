@@ -50,7 +50,7 @@ def require_counts(frame: DataFrame, side: str) -> DataFrame:
     if not isinstance(frame, DataFrame):
         raise InputError(
             f"{side} is a {type(frame).__name__}, not a Spark table",
-            why="work on Spark starts from tables on the cluster",
+            why="the Spark backend reads tables on the cluster",
             fix="read it with session.read.parquet(…), or leave out the backend to work on this machine",
         )
     require_columns(without_rows(frame), COLUMNS, source=f"the {side} table")
@@ -194,7 +194,7 @@ def _number_side(rows: DataFrame, side: str, seed: int, progress: Progress) -> U
     if nodes.is_empty():
         raise InputError(
             f"the {side} table is empty",
-            why="there are no users to speak of",
+            why="a matching needs users on both sides",
             fix="check how the table was made; it needs at least one row",
         )
     nodes = nodes.sort("bucket", "nth_node")
@@ -424,9 +424,9 @@ def match_on_spark(
     """
     if options.method == "one-by-one":
         raise InputError(
-            "the method 'one-by-one' on Spark",
-            why="on a cluster all users are matched together, which identifies more",
-            fix="leave out the method, or match a sample on one machine",
+            "the method 'one-by-one' does not run on Spark",
+            why="Spark matches all users jointly, which re-identifies more of them",
+            fix="remove the method, or match a sample on one machine",
         )
     seed_streams(options.seed)
     sides = number_users(released, known, options.seed, progress)

@@ -66,9 +66,9 @@ def connect(master: str | None = None, *, settings: Mapping[str, str] | None = N
         return _start({**SETTINGS, **(settings or {}), **({} if master is None else {"spark.master": master})})
     if master is not None and master != running.sparkContext.master:
         raise InputError(
-            f"Spark runs on {running.sparkContext.master} here already, and not on {master}",
+            f"Spark already runs on {running.sparkContext.master}, not on {master}",
             why="a process has one Spark application",
-            fix="leave out the master, or stop the session first: session.stop()",
+            fix="remove the master, or stop the session first: session.stop()",
         )
     return running
 
@@ -138,7 +138,7 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
     Traceback (most recent call last):
     habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
       why: Spark stopped the work
-      fix: see what it says; its own log has more
+      fix: read Spark's message; its log has more
     """
     context, group = session.sparkContext, f"habitprint-{uuid4().hex}"
 
@@ -311,7 +311,7 @@ def as_input_error(error: BaseException) -> BaseException:
     line = first_line(error) if sign is None else next(line for line in text.splitlines() if sign in line)
     sentence = CONDITION.sub("", line).strip().split(". ")[0].removesuffix(".")
     sentence = sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
-    fix = "see what it says; its own log has more" if sign is None else FIXES[sign]
+    fix = "read Spark's message; its log has more" if sign is None else FIXES[sign]
     return InputError(f"Spark: {sentence}", why="Spark stopped the work", fix=fix)
 
 

@@ -196,9 +196,9 @@ def open_events(session: SparkSession, source: DataFrame | Paths, reading: Readi
     """
     if reading.sheet is not None or reading.sql is not None:
         raise InputError(
-            "a sheet or a query on Spark",
-            why="Spark reads Parquet and text files here",
-            fix="give the frame that it makes",
+            "a sheet or a query cannot be read on Spark",
+            why="the Spark backend reads Parquet and text files",
+            fix="read the table with Spark, and pass its frame",
         )
     if isinstance(source, DataFrame):
         return _of_columns(source, reading, "a Spark frame", progress)
@@ -452,8 +452,8 @@ def _settled(
     if isinstance(period, BY_USER):
         return period
     raise InputError(
-        f"{period!r} is no period that can be told on Spark",
-        why="executors see some rows of the events, and not all",
+        f"Spark cannot split by the period {period!r}",
+        why="an executor sees only some rows of the events",
         fix="use another period, or split on one machine",
     )
 
