@@ -168,7 +168,7 @@ def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
 
 
 def has_other_sign(text: pl.Expr, decimal: dialects.Decimal) -> pl.Expr:
-    """Say where text is a number, but with the other decimal sign.
+    """Return where text is a number with the other decimal sign.
 
     Examples
     --------
