@@ -129,7 +129,7 @@ class Scenario:
     released, known, truth
         As for `habitprint.evaluate`.
     steps
-        How the released table was protected, if it was.
+        The steps that protected the released table, if any.
     transform
         The attacker's own table after they repeated what anyone can repeat of the protection; None if they did not.
         People whom it removes still count: they are released, and not identified.
@@ -407,7 +407,7 @@ class Outcome:
     Parameters
     ----------
     method, weight
-        How users are paired, and by which weight.
+        The method of the matching, and its weight.
     rate
         The people who are identified, among those who count; a name that is given to several rows counts for one.
     gap
@@ -417,7 +417,7 @@ class Outcome:
     direction
         One by one, who looks for whom; None for other methods.
     transform
-        What the attacker did to their own table before, in words; None if nothing.
+        The attacker's transformation in words; None if there is none.
     uses_totals, is_cross_fitted
         As for `Attack`.
 
@@ -650,7 +650,7 @@ def full_suite(
     Parameters
     ----------
     weights
-        By which users are compared.
+        The weights of the attacks.
     joint, exact
         Those by which all users are matched at once, None for all, and whether exactly. Otherwise a thousandth of the
         best gain may be missing. This bounds the time if a protection makes all rows similar.
@@ -671,7 +671,7 @@ class SuiteResult:
     Parameters
     ----------
     scenario
-        What was attacked, before any of the attacker's transformations.
+        The attacked scenario, before any of the attacker's transformations.
     results
         One for each attack.
     is_full_suite
@@ -807,9 +807,9 @@ def run_suite(
     Parameters
     ----------
     scenario
-        What is attacked. One by one, every attack runs once for each of the attacker's transformations; jointly,
-        with the transformation that is strongest one by one. With totals every transformation is tried again: totals
-        help most if both sides count the same places.
+        The scenario to attack. One by one, every attack runs once for each of the attacker's transformations. Joint
+        attacks run with the transformation that is strongest one by one. With totals, every transformation is tried
+        again: totals help most if both sides count the same places.
     suite
         The attacks; None for `full_suite`.
     made
@@ -920,7 +920,7 @@ def run_crossed(
     halves
         The weight for the first half of the people, and that for the second.
     weight
-        By which the attacks are called.
+        The weight that names the attacks.
     is_first
         For each of the people in both tables.
 

@@ -75,7 +75,8 @@ class Classes:
         One number for each pair of classes with a common user, ascending: the row times the number of columns, and the
         column.
     n_common, n_given, n_guessed
-        Of each such pair: common users, pairs given out that share a place, and pairs (expected) that are guesses.
+        The numbers of common users, of pairs given out with a shared place, and of expected guesses, for each pair of
+        classes.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
     matching, released, known
         The pairs given out, and the matched tables.
     common
-        Who is on both sides.
+        The users on both sides.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class HeldOut:
     population
         The population's share m there; 1 where it is 0.
     n_users
-        How many people are in both tables.
+        The number of people in both tables.
     gain
         The gain of the original's rows, with their own λ.
 
@@ -106,7 +106,7 @@ class HeldOut:
             The user of the original whom each of its rows belongs to. Users without a row are predicted by the
             population's.
         spread
-            How a released place is spread over the original's: released × original places, at most one in a column.
+            The mapping from released to original places: a matrix with at most one entry in a column.
         """
         if not self.is_telling:
             return None

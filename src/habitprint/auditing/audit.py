@@ -79,19 +79,19 @@ class Run:
     Parameters
     ----------
     source, kind
-        What the data is called; events, or two tables of histograms.
+        The name of the data; events, or two tables of histograms.
     made_on
         The day of the audit.
     active, count
-        Of events: the fewest of a user who counts, and what is counted.
+        For events: the least number of events of a user, and the unit of counts.
     grid
-        Whose squares the places are.
+        The grid of the places.
     events
-        How events were read and cut.
+        The options by which events were read and cut.
     coarsen, command, inputs
         Files of coarser places, the command line, and the files that it read; all without folders.
     n_others
-        How many further releases of the same people the attacker has.
+        The number of further releases of the same people that the attacker has.
     """
 
     source: str
@@ -139,9 +139,9 @@ class AttackerTraining:
     on
         Their own data, cut in two in time, or two tables that were given.
     missing
-        What they had not enough of: times or people; None if they could train.
+        The missing condition: times or people; None if the attacker could train.
     n_people, evidence
-        On how many people, and which evidence counts.
+        The number of people, and the evidence that counts.
     """
 
     on: TrainedOn
@@ -164,7 +164,7 @@ class Audit(Shown):
         The attack of an attacker who knows all other time in the file. None if the release is half of the file or more,
         if the attacker knows all other time already, or if there are no events.
     training
-        How the attacker trained.
+        The attacker's training.
     linkage
         The share of people whom an attacker can link across repeated releases.
     alternatives

@@ -62,11 +62,11 @@ class Candidate:
     label
         Both in a few words.
     recipe
-        What is done.
+        The mechanisms of the protection.
     between
         Makes the same protection at another whole parameter; None where there is none between.
     number
-        Which of several mappings to coarser places is a part of it.
+        The index of its mapping to coarser places, if there are several.
     base
         For groups: the protection that they are added to; None where they stand alone.
     """
@@ -154,14 +154,14 @@ def list_candidates(
     Parameters
     ----------
     released
-        What is to be protected.
+        The table to protect.
     coarser
         Ways to put places together.
     goal
-        What must be reached: a low target asks for larger groups. A target for each person forbids small groups; where
-        it allows smaller ones than the mean asks for, groups of different sizes are tried.
+        The goal. A low target needs larger groups. A target for each person forbids small groups. If it allows smaller
+        groups than the average needs, groups of different sizes are tried.
     n_users
-        With how many of the users protections are tried: they must fill two groups.
+        The number of users on whom protections are tried: they must fill two groups.
     noise
         Whether to try noise, if OpenDP is installed.
     counts
@@ -252,9 +252,9 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
     Parameters
     ----------
     mean
-        How many are in a group, on average.
+        The mean size of a group.
     smallest
-        How many must be in every group at least.
+        The least size of a group.
 
     Examples
     --------

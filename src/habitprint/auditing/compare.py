@@ -182,11 +182,11 @@ class Against:
     Parameters
     ----------
     compared
-        What it found.
+        The facts of the audit.
     difference
-        By how much its measured share exceeds that of the first.
+        The difference of its measured share from that of the first.
     unlike
-        In what else the two differ: what the difference may come from.
+        The other differences between the two audits, which may explain it.
     shared_inputs
         Names of files that both read: people in them are in both.
     """

@@ -74,15 +74,15 @@ class Curve(Drawn):
     Parameters
     ----------
     dimension, axis
-        On what the risk depends, and what `x` is.
+        The quantity on which the risk depends, and the meaning of `x`.
     how
-        How it was measured, or why not.
+        How the curve was measured, or why it was not.
     points
         The risk at each value.
     n_sampled, n_in_all
-        How many people were taken at most, to save time, and of how many; None where all were.
+        The number of people in the sample, and of all people; None if everybody was attacked.
     released
-        Of distances: the period that is released.
+        For distances: the released period.
 
     Examples
     --------
@@ -240,9 +240,9 @@ def resolution_curve(
     steps
         Ways to put places together.
     side
-        Of the squares as they are; None where places are no squares.
+        The present side of the squares; None if places are no squares.
     n_in_all
-        How many people there are, if the attack is on some of them only; None if it is on all.
+        The number of all people if the attack is on a part of them; None if it is on all.
 
     Examples
     --------
@@ -393,12 +393,12 @@ class Linkage:
     Parameters
     ----------
     n_periods
-        How many periods as long as the release the file holds; None where the release is not one run of days.
+        The number of periods in the file that are as long as the release; None if the release is not one run of days.
     consecutive, first_to_last
         The share of the people in two releases who are linked by the same attack: in a release and the next one, on
         average; and in the first and the last. None where it could not be measured.
     n_days
-        How long the release is; None where it is not one run of days.
+        The length of the release; None if it is not one run of days.
     missing
         Why nothing was measured; None where something was.
 
@@ -455,9 +455,9 @@ def measure_times(
     part
         The same attack on so many people as are taken of other periods: with few, it is the whole.
     most_users
-        How many of the people who are in both periods are attacked at most.
+        The largest number of common people that are attacked.
     weights
-        By which an attacker who knows all other time compares people; empty for that of the attack.
+        The weights of an attacker who knows all other time; empty for the weight of the attack.
     overlap
         The share of the people whom the attacker knows; None for all.
 

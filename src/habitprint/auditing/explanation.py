@@ -33,11 +33,11 @@ class TellingPlace:
     Parameters
     ----------
     place
-        Which one.
+        The place.
     gain
-        What it adds to the gain of the pair.
+        The part of the pair's gain that the place adds.
     released_share, known_share
-        How much of the person's counts are there, in both tables.
+        The person's shares at the place, in both tables.
     visited_by
         The share of known people who were there: a place where everybody goes gives nobody away.
     """
@@ -68,10 +68,10 @@ class Shelter:
     label
         The protection, in a few words.
     chance
-        How likely the attack that was explained names them, on the protected table.
+        The probability that the explained attack re-identifies the person in the protected table.
     n_identical
-        How many rows of the protected table are identical to theirs, theirs included: nobody can be surer than one in
-        so many. None where they are left out of it.
+        The size of the person's anonymity set in the protected table: no attack is right with a probability above one
+        over it. None if the person is left out.
     is_advised
         Whether it is what the audit advises.
     """

@@ -107,7 +107,7 @@ def judge(
     by
         The deciding risk: guaranteed, or measured. None for the one of the goal.
     criteria
-        What is asked.
+        The criteria to judge.
 
     Examples
     --------

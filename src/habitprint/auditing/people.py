@@ -64,11 +64,11 @@ class Confidence:
     n_people
         Released people whom the attack names.
     above
-        How many of them are found with more than some probabilities.
+        The numbers of people with a probability above some levels.
     highest
         The highest probability of all.
     most_confident
-        How often the most confident claims are right: a tenth of all, at least fifty, from the highest probability on.
+        The rate of the most confident claims: a tenth of all, at least fifty, by probability.
     reliability
         Whether the probabilities are right.
 
@@ -370,7 +370,7 @@ def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: We
     rows, columns
         The rows of the pairs on both tables.
     weight
-        Whose gain counts.
+        The weight of the gains.
 
     Returns
     -------
@@ -430,11 +430,11 @@ class MappedPlace:
     Parameters
     ----------
     lat, lon
-        Where it is; of a square, its middle.
+        The position; the middle of a square.
     n_people
-        How many people were there, in both tables.
+        The number of people at the place, in both tables.
     gives_away
-        Of what gives one of them away, the share that is this place, on average.
+        The mean share of the identifying gain of its people that this place adds.
     """
 
     lat: float
@@ -452,7 +452,7 @@ class PlaceMap:
     places
         Those at which enough people were, the ones that give away most first.
     side
-        Of squares, in metres; None where places are points.
+        The side of squares in metres; None if places are points.
     n_few
         Places that are not drawn, because too few people were there.
     n_nowhere

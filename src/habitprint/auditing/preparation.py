@@ -157,11 +157,11 @@ class Scope:
     n_released, n_known, n_attacked
         People in the release; known to the attacker; in both, who can be identified.
     released, known
-        Which time the two cover.
+        The two periods.
     share_of_rows
-        How much of the file was counted; None for two tables, of which no rows are known.
+        The share of the rows of the file that count; None for two tables.
     whole
-        Of how many people those above are a sample; None where everybody is audited.
+        For a sample, the numbers of people in the whole tables; None if everybody is audited.
 
     Examples
     --------
@@ -197,11 +197,11 @@ class DataFacts:
     Parameters
     ----------
     scope
-        Whom and which time the audit is about.
+        The people and periods of the audit.
     events
-        What only events tell; None for two tables of histograms.
+        Facts that only events have; None for two tables of histograms.
     periods, periods_how
-        Which days are in which part, None where two tables do not tell; and how they were chosen.
+        The days of both parts, None if unknown; and how they were chosen.
     released, known
         The two tables that are matched.
     n_common, n_shared_places
@@ -209,11 +209,11 @@ class DataFacts:
     n_unique
         Released users whose shares nobody else has.
     totals
-        What totals alone would give away if counts are released.
+        The exposure by totals alone if counts are released.
     findings
-        What may be wrong with the data, the graver first; without ids of users and places.
+        Possible faults of the data, the graver first, without ids of users and places.
     losses
-        What a released table that was protected has lost against its original; None where that is not known.
+        The losses of a protected table against its original; None if unknown.
     has_shares
         Whether the released table holds shares, and not counts.
     """
@@ -466,11 +466,11 @@ def prepare_tables(
     both
         The two tables.
     told
-        What was found and lost before.
+        Findings and losses from before.
     parts
-        How they were counted from events; None where that is not known.
+        The split of events that made the tables; None if unknown.
     whole
-        Of how many people those in the tables are a sample; None where they are all.
+        For a sample, the numbers of people in the whole tables; None if these are all.
 
     Examples
     --------

@@ -42,11 +42,11 @@ class Start:
     Parameters
     ----------
     release
-        What the first new step gets. Users have their original ids where these are known.
+        The input of the first new step. Users have their original ids if these are known.
     users
         The ids in the file, in the order of the users of `release`.
     against
-        What losses are measured against: the original; or where it is not known, `release` itself.
+        The table against which losses are measured: the original, or `release` itself if the original is unknown.
     is_further, owner
         Whether it is a release, and what its owner's file tells; None where there is none, or nobody may read it.
     has_original_ids

@@ -98,7 +98,7 @@ class Groups:
     of_row
         The number of each row's group.
     step
-        How far a value in `sums` may be from what the members really add up to, for each group.
+        The largest error of a value in `sums`, for each group: the published step.
 
     Examples
     --------
@@ -244,9 +244,9 @@ class Scene:
     Parameters
     ----------
     tables
-        What is published, the attacker's data and the truth.
+        The release, the attacker's data and the truth.
     groups
-        What is published.
+        The published groups.
     known
         The attacker's data, changed as anyone can copy it of the release.
     looked_in

@@ -90,7 +90,7 @@ class Tried:
     Parameters
     ----------
     goal
-        What must be reached.
+        The goal of the search.
     listed
         The candidates to try on all users first, with the unprotected table.
     screened
@@ -139,11 +139,11 @@ def next_few(
     Parameters
     ----------
     passing
-        Which of those that were tried on all users are enough.
+        The candidates that meet the goal among those tried on all users.
     by
-        Which are looked for: those that are guaranteed to be enough, or also those that are measured to be.
+        The deciding risk: guaranteed, or measured.
     most
-        How many at most. The more at once, the more of them are tried for nothing.
+        The largest number of candidates. With more at the same time, more of them are tried for nothing.
     """
     goal, screened = tried.goal, tried.screened
     enough = list(_costs(tried.trials, goal.keep, passing).values())
@@ -345,9 +345,9 @@ def size_between(
     Parameters
     ----------
     weak, strong, sizes
-        What was tried, and the sizes of its groups.
+        Two trials, and their group sizes.
     enough
-        What protections cost that are enough: a size is of use only if it could be preferred to them.
+        The costs of protections that meet the goal: another size helps only if it could be preferred to them.
 
     Returns
     -------
@@ -400,7 +400,8 @@ def find_protection(
     coarser
         Mappings to coarser places.
     options
-        What must be reached, and which protections are tried. Noise has no seed, so its trials differ from run to run.
+        The options of the audit: the goal, and the protections to try. Noise has no seed, so its trials differ from run
+        to run.
     look
         The function that measures the confidence of claims about the unprotected table. It runs last, unless the answer
         depends on it.

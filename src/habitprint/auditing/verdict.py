@@ -96,7 +96,7 @@ def reach_verdict(
     Parameters
     ----------
     options
-        What must be reached, and the gate.
+        The options of the audit: the goal and the gate.
     protections
         The trials; the first is the audited table.
     is_protected
@@ -182,13 +182,13 @@ class Alternative:
     Parameters
     ----------
     kind
-        What would be done.
+        The kind of alternative.
     number
-        How far, where that can be told: places (or metres of the side of squares), days (or a share of the counts),
-        people in the table, people in each group, totals. None where it cannot be told, or would not be enough.
+        The number of places (or metres of the side of squares), days (or a share of the counts), people, people in each
+        group, or totals. None if unknown, or if no number would meet the target.
     point
-        Of fewer places and a shorter span: the first point of the curve that is enough, else the best; None where
-        there is no curve.
+        For fewer places and a shorter span: the first point of the curve that meets the target, otherwise the best one;
+        None without a curve.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def find_alternatives(
     Parameters
     ----------
     goal
-        What must be reached.
+        The goal.
     tables
         The audited tables.
     curves, protections

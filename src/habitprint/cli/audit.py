@@ -373,9 +373,9 @@ def commands_to_protect(
     Parameters
     ----------
     found
-        What the audit found.
+        The audit.
     files
-        What was audited: one table of events, or two of histograms.
+        The audited files: one table of events, or two tables of histograms.
     read_as
         The options that say how the data is read, as they were given.
     out

@@ -271,7 +271,7 @@ def refuse(options: Iterable[Given], names: Collection[str] | None, beside: str,
     beside
         The thing with which they do not go.
     why, fix
-        Of the message; by default, the fix is to leave them out.
+        Parts of the message; the default fix is to leave the options out.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class ReadAs:
     Parameters
     ----------
     dialect
-        Of a text table; None where columns have types of their own.
+        The format of a text table; None if columns have types of their own.
     time_formats
         The formats of times that are text, or the unit of numbers; empty where they have a type of their own.
     user, place

@@ -446,7 +446,7 @@ class Runs:
     Parameters
     ----------
     median
-        Of the users: half of them have so many rows at one place in a row, or more, at least once.
+        The median over users of the longest run of rows at one place.
     n_users
         The users that were looked at.
 

@@ -155,9 +155,9 @@ def to_instants(column: str, kind: pl.DataType, formats: Sequence[str], time_zon
     column, kind
         The column's name and type.
     formats
-        How its values are written, as `find_time_formats` says.
+        The formats of its values, from `find_time_formats`.
     time_zone
-        Where clocks that say nothing of their zone stood. Times with an offset or a zone of their own keep it.
+        The time zone of times without an offset. Times with an offset or a zone keep it.
 
     Examples
     --------

@@ -38,9 +38,9 @@ class Comparison(msgspec.Struct, frozen=True):
     first, second
         The two numbers: rates, unless the claim says otherwise.
     lead
-        By how much the first one is larger, on the same users.
+        The difference of the two rates, on the same users.
     p_more, p_less
-        How likely chance alone gives as much, or as little; of an exact fact, 0 or 1.
+        The probability that chance alone gives as much, or as little; 0 or 1 for an exact fact.
     is_claimed
         Whether the claim says that the first one is larger, or only that it is not clearly smaller.
     """

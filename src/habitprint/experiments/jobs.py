@@ -113,7 +113,7 @@ class Setting:
     seen_top
         Only users who were at one of so many most popular places, in either period.
     side
-        Of the squares that positions are put into, in metres.
+        The side of the squares for positions, in metres.
     k
         The least number of users in a group of the micro-aggregated release, or ``"all"`` for one group.
 
@@ -198,19 +198,19 @@ class Part:
     Parameters
     ----------
     data
-        Which data.
+        The name of the data.
     label
-        What to call it; without a word, as the data.
+        The label of the part; by default, that of the data.
     setting
-        What stays the same.
+        The settings that stay the same.
     varies, values
         The field of `setting` that varies, and its values.
     tasks, weights
-        What is computed, on the same users: each task with each weight.
+        The computations on the same users: each task with each weight.
     repeats
-        How often users are drawn; one if nothing is drawn.
+        The number of draws of users; one if nothing is drawn.
     quick_setting, quick_values
-        What takes the place of `setting` and `values` when time matters more than size.
+        The replacements of `setting` and `values` for a quick run.
 
     Examples
     --------
@@ -293,9 +293,9 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
     n_users, n_known
         Users on the released side, and on the known one.
     n_places
-        Of both sides together; None where positions are compared.
+        The number of places of both sides together; None if positions are compared.
     found
-        How many users it identified.
+        The number of identified users.
     users
         The common users: their numbers among all users of the data, in the order of ids. No id is kept.
     right
@@ -303,11 +303,11 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
     clustered
         For a protected release: the probability that the attack claims a member of the right group.
     has_state
-        Of Markov chains: which users have a state on both sides.
+        For Markov chains: whether each user has a state on both sides.
     unused
         Rows of the data that could not be used or were left out, by reason.
     protected
-        What protection did, if there was one.
+        The effect of the protection, if there was one.
     """
 
     n_users: int

@@ -61,11 +61,11 @@ class Evidence:
     Parameters
     ----------
     experiment
-        What was asked for.
+        The experiment.
     done
         Its jobs, as far as there is data for them.
     sources
-        Where the data comes from.
+        The sources of the data.
     is_quick
         Whether it was computed at smaller sizes.
     """

@@ -137,11 +137,11 @@ def run_jobs(
     Parameters
     ----------
     jobs
-        What to do; repeated jobs are done once.
+        The jobs to run; repeated jobs run once.
     shared
         The data.
     store
-        Where results are kept.
+        The store of results.
     n_workers
         Threads; None for as many as there are cores and there is memory for. Results do not depend on it.
     max_memory
@@ -197,21 +197,21 @@ class Report:
     Parameters
     ----------
     name, title
-        Which one.
+        The name and the title of the experiment.
     files
-        What was written, by name within the folder.
+        The written files, by name within the folder.
     sources
-        Where the data comes from.
+        The sources of the data.
     findings
-        What the paper says, or you, and whether it holds here.
+        The claims of the paper, or yours, with their verdicts.
     skipped
         Why parts of it are missing.
     n_results, n_computed
         Results that went into it, and how many of them were computed now.
     seconds
-        Of work, on one core or more, for all its results, whenever they were computed.
+        Seconds of work for all its results, whenever they were computed.
     repeats, seed, is_quick
-        How often users were drawn, at most; by which seed; and whether at smaller sizes.
+        The largest number of draws of users, the seed, and whether sizes are smaller.
     """
 
     name: str
@@ -440,11 +440,11 @@ def reproduce(
     Parameters
     ----------
     experiments
-        What to make: those of `PAPER`, or your own.
+        The experiments to run: those of `PAPER`, or your own.
     sources
         The data, by name: see `find_sources`.
     store, out
-        Where results are kept, and where files go: see `make_output`.
+        The store of results, and the folder of files: see `make_output`.
     seed
         Draws users, and decides among equally good matchings.
     is_quick

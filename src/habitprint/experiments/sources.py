@@ -40,13 +40,13 @@ class Data:
     Parameters
     ----------
     events
-        With places, or with positions and a `box`.
+        Events with places, or with positions and a `box`.
     period
-        What is released and what is known.
+        The released and the known period.
     antennas
         ``place, lat, lon, region``: where places are, if that is known.
     box
-        What squares cover.
+        The area that the squares cover.
     """
 
     events: Events
@@ -62,9 +62,9 @@ class DataSource:
     Parameters
     ----------
     name
-        What experiments call it.
+        The name of the source in experiments.
     words
-        What it is, for people; if there is none, how to get it.
+        The description of the source; if it is missing, how to get it.
     kind
         A synthetic twin takes the place of data that cannot be had.
     fingerprint

@@ -49,15 +49,15 @@ class Published:
     part, task, weight
         The row of the table, or the curve; seconds are of the attack that is measured.
     value
-        Of what varies; None for all users, or where nothing varies.
+        The value of the varied setting; None for all users, or if nothing varies.
     number
-        What the paper prints.
+        The number that the paper prints.
     measure
-        Of which number of ours it is the counterpart.
+        The number of ours that corresponds to it.
     bound
         Whether the paper says more, or no more, than that it is this number.
     note
-        What to know about it.
+        A note about the number.
     """
 
     part: str
@@ -77,15 +77,15 @@ class Experiment:
     Parameters
     ----------
     name, title
-        What it is called, by machines and by people.
+        The name for programs, and the title for people.
     about
-        What it shows, in a sentence.
+        A sentence about what the experiment shows.
     parts
-        What is computed.
+        The computations.
     layout
-        How results become a table or a picture.
+        The layout of the results: a table or a picture.
     claims
-        What is said to hold, and is checked on the result.
+        The claims that are checked on the result.
     x
         The name of the horizontal axis, with its unit.
     is_log
@@ -93,7 +93,7 @@ class Experiment:
     published
         The numbers that the paper prints, to stand beside ours.
     n_published
-        How many users these are of, where the paper draws some of the users.
+        The number of users in the paper, if it draws some of them.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, Da
     path
         A TOML file.
     given
-        What takes the place of the entries in its table ``[events]``.
+        Replacements of entries in its table ``[events]``.
 
     Examples
     --------

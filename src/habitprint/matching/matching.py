@@ -38,7 +38,7 @@ class Proof:
     released_potential, known_potential
         u and v, in ascending order of *all* user ids of their side.
     price
-        Of a pair: 0 unless the number of pairs is binding.
+        The price of a pair: 0 unless the number of pairs is binding.
 
     Examples
     --------

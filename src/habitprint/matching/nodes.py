@@ -20,7 +20,7 @@ class Nodes:
     members
         The users, by row of the histograms, node after node.
     starts
-        Where the members of each node start; one more at the end.
+        The index of the first member of each node; one more at the end.
     """
 
     shares: SparseMatrix

@@ -278,7 +278,7 @@ class Calendar:
     days
         The days, ascending.
     source
-        Where the rows come from, for messages.
+        The source of the rows, for messages.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Span:
     Parameters
     ----------
     words
-        In words.
+        The span in words.
     ranges
         The first and the last day of each run of days; None where it has no end. Empty where the days differ from
         user to user.
@@ -314,7 +314,7 @@ class BusiestWeeks(OfAllRows):
     Parameters
     ----------
     first_day
-        On which day a week begins.
+        The first day of a week.
 
     Examples
     --------
@@ -397,7 +397,7 @@ class HalvesOfActiveWeeks:
     Parameters
     ----------
     first_day
-        On which day a week begins.
+        The first day of a week.
 
     Examples
     --------

@@ -34,11 +34,11 @@ class Accounted:
     Parameters
     ----------
     periods
-        Which days are in which part, in words.
+        The days of both parts, in words.
     released_span, known_span
-        Which time each part covers.
+        The span of each part.
     source
-        Where the events come from.
+        The source of the events.
     n_rows
         Rows in all. They are either in ``n_used``, ``n_outside``, ``n_of_others`` or ``unused``.
     n_used

@@ -98,7 +98,7 @@ def rates_figure(
     target
         The most that is allowed.
     before, tables
-        What the caption says before the key, and the numbers.
+        The text of the caption before the key, and the numbers.
 
     Examples
     --------
@@ -143,9 +143,9 @@ def lines_at(place: float, name: str) -> list[str]:
     Parameters
     ----------
     place
-        Where the dot is, from 0 at the left to 1 at the right.
+        The position of the dot, from 0 at the left to 1 at the right.
     name
-        Of the dot.
+        The name of the dot.
 
     Examples
     --------
@@ -253,13 +253,13 @@ def curve_picture(curve: Curve, target: float | None, end: float, forecast: Fore
     Parameters
     ----------
     curve
-        What is drawn.
+        The curve to draw.
     target
         The most that is allowed; None to draw no line.
     end
         The end of the scale of risks, the same for all panels.
     forecast
-        What is to be expected beyond the last point; None if nothing is.
+        The forecast beyond the last point; None if there is none.
 
     Examples
     --------

@@ -254,7 +254,7 @@ class SparkMatching:
     released_potential, known_potential
         The proof, as Spark tables ``user, potential``: with the price, they cover every pair of users.
     price
-        Of a pair: 0 unless the number of pairs is binding.
+        The price of a pair: 0 unless the number of pairs is binding.
     bound
         The upper bound of the gain of any matching of this size.
     total_weight, total_gain
@@ -262,7 +262,7 @@ class SparkMatching:
     size, n_guesses
         The number of pairs, and of those among them that share no place.
     epsilon, weight, seed
-        How the pairs were found; `epsilon` is None for the optimum.
+        The options of the matching; `epsilon` is None for the optimum.
     rounds
         The progress of each scan of all pairs.
     users

@@ -139,7 +139,7 @@ class Round:
     n_bytes
         The bytes that were moved for it: what tasks read and sent.
     gap
-        What was proven by it; None where it only gathered candidates.
+        The gap that the pass proved; None if it only gathered candidates.
     seconds
         Processor time of the tasks in the kernel.
     """
@@ -193,13 +193,13 @@ def search(
     look
         Looks at all pairs.
     units
-        How many users each node has, of both sides.
+        The number of users of each node, for both sides.
     size
         The number of pairs wanted. There may be fewer, where no more users share a place.
     epsilon
         The share of the gain that may be missing; None for the optimum.
     plan
-        How many pairs of each row become candidates, at first and later.
+        The number of candidates of each row, at first and later.
 
     Examples
     --------
@@ -447,7 +447,7 @@ def look_at_all(
     column_potential
         v of the known nodes.
     n_kept
-        How many offers of a row are kept, at the most.
+        The largest number of kept offers of a row.
     """
     rows, columns = released.with_piece(least, "released"), known.with_piece(column_potential, "known")
     # A task reads known blocks in the same order for each released one, which it needs to be sent only once.

@@ -327,7 +327,7 @@ class SparkSplit(RemoteSplit):
     n_common
         Users of both parts.
     findings
-        What may be wrong with the rows, their dates, and the names of columns.
+        Possible faults of the rows, their dates, and the names of columns.
 
     Examples
     --------

@@ -214,7 +214,7 @@ def solve_candidates(
     candidates
         The pairs of nodes to choose from.
     row_units, column_units
-        How many users each node has.
+        The number of users of each node.
     start
         The start, such as a solution for fewer candidates. Its pairs must be candidates.
     is_rough

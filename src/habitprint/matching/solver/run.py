@@ -39,7 +39,7 @@ class Solution:
     row_potential, column_potential, price
         The proof: they cover every pair of nodes.
     step_prices, step_flows
-        How the matching grew: at which price how many pairs were added.
+        The growth of the matching: the price of each step, and the number of pairs that it added.
     """
 
     rows: Indices
