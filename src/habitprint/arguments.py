@@ -27,8 +27,8 @@ LOOKS_SAFER = (
 def as_events(source: Events | AnyTable) -> Events:
     """Return events: as they are, from files, or from any frame.
 
-    A column that is not called ``user``, ``time`` or ``place`` is taken to be the one that an error would suggest, and
-    a warning says so; where nothing can be suggested, the error tells how to name it.
+    If a column has another name than ``user``, ``time`` or ``place``, the most similar column is taken, with a warning.
+    If none is similar, the error says how to name it.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
 def is_release(path: str | os.PathLike[str]) -> bool:
     """Return whether a JSON file beside a table describes it as a release.
 
-    A copy of a release under another name is refused, if the file that tells of it is in the same folder: as a plain
+    A copy of a release under another name is refused if the JSON file of the release is in the same folder: as a plain
     table it would look safer than it is.
 
     Examples

@@ -1,9 +1,9 @@
 """Attacks: two tables and who is whom in them, one attack, its result, and the suite of which the strongest counts.
 
-The attacker knows how a release was made, and may repeat on their own table what anyone can, or not; compare users by
-any weight, also one that they trained; match jointly, or one by one from either side; and use totals where counts
-are released. The auditor, who has the truth, goes further: they train a weight on one half of the people and attack the
-other half with it. The maximum counts.
+The attacker knows how a release was made, and may apply its steps to their own data. They compare users by any weight,
+also by a trained one. They match jointly, or one by one from either side. They use totals if counts are released. The
+auditor, who has the truth, goes further: they train a weight on one half of the people and attack the other half with
+it. The maximum counts.
 """
 
 import math
@@ -136,8 +136,8 @@ class Scenario:
     n_lost
         People who count though they are not in both tables, because only a part of the time is attacked.
     original
-        The released table before any protection, with the ids of the release or of the known table; None where it is
-        not known, or the released table was not protected.
+        The released table before any protection, with the ids of the release or of the known table. None if it is
+        unknown, or if the released table is unprotected.
     others
         Further releases of the same people that the attacker also has.
 

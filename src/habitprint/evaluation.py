@@ -194,9 +194,9 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
 def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
     """Return the probability that each common user is re-identified, if an attacker points at one row per person.
 
-    One by one from released to known, a known user may be given to several rows. An attacker who must point at one row
-    for each person takes one of them: a known user that is given to t rows counts 1/t. So no attack re-identifies a
-    person with a chance above one over the number of released users with the same shares.
+    One by one from released to known, a known user may be given to several rows. An attacker must point at one row for
+    each person. So if a known user is claimed for t rows, each claim counts 1/t. So no attack re-identifies a person
+    with a chance above one over the number of released users with the same shares.
 
     With classes A and B of equal shares, f(A, B) pairs between them that share a place, T(B) such pairs to B in all and
     g(A, B) guesses, the probability is (f + g) / (|A|·|B|). From released to known it is f / |A| · (1 − (1 − 1/|B|)^T)

@@ -15,10 +15,10 @@ that fits, and no law. So its interval has two parts:
   same people, in nested groups: a person found among many is found among few of them. So people are counted by the
   largest size at which they are found, and that has a multinomial likelihood. People in one matching depend on each
   other, which counts as fewer of them (`habitprint.rates`).
-- *no law*: from the largest size on, the fall of the share on the scale of the logit may be steeper or flatter than
-  any law of this form says, by a factor e^δ. How large δ is was measured on all data that the project has
-  (``benchmarks/forecast.py``), and is measured on the curve itself: its largest sizes are forecast from its smaller
-  ones, and if that goes wrong by more than the rest explains, δ is larger.
+- *no law*: beyond the largest size, the risk may follow no law of this form. On the logit scale its fall may be steeper
+  or flatter by a factor e^δ. How large δ is was measured on all data that the project has (``benchmarks/forecast.py``),
+  and is measured on the curve itself: its largest sizes are forecast from its smaller ones, and if that goes wrong by
+  more than the rest explains, δ is larger.
 """
 
 import math
@@ -512,8 +512,8 @@ def _b_for(log_share: Floats, n: float, a: Floats) -> Floats:
 def _plausible(seen: _Seen, last: tuple[int, int, int] = FINE) -> _Laws:
     """Return laws on a grid, with their weights; the grid is laid closer and closer around those that are likely.
 
-    Before anything is measured, every exponent and share at the largest size is as likely as another on the scales of
-    logarithm and logit, and people who are found among any number are as likely there as not.
+    The prior is uniform in the logarithm of the exponent and in the logit of the share at the largest size. With
+    probability one half, some people are identified among any number.
     """
     share = min(max(seen.share, 0.5 / (seen.n + 1)), 1 - 0.5 / (seen.n + 1))
     width = FAR / math.sqrt(seen.n * share * (1 - share))

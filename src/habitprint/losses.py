@@ -38,8 +38,8 @@ class HeldOut:
     """A table of another period as a test of predictions, prepared once for all releases of one original.
 
     The row x of a person predicts the shares y of the other period by (1 − λ) x + λ m, with m the population's mean
-    row. It gains Σ y ln(((1 − λ) x + λ m) / m) over m, summed over all people, with the λ at which that is most: a
-    reader smooths a row as well as they can. Shares, not counts, so that every person counts once.
+    row. It gains Σ y ln(((1 − λ) x + λ m) / m) over m, summed over all people, with the best λ: a reader smooths a row
+    as well as possible. Shares, not counts, so that every person counts once.
 
     A place without earlier visits has a share of 0 in every row. Any smoothing of m gives it some ε > 0, and every row
     gains ln(λ ε / ε) = ln λ there. So the result does not depend on ε.
@@ -272,9 +272,8 @@ class Cost(NamedTuple):
     loss
         The loss that decides, at the printed precision.
     others
-        The sum of the loss of predictive value, the totals error and the share of people left out, rounded to a
-        hundredth: a smaller difference is not worth a second step. An undefined loss counts as 0; it is undefined for
-        all releases.
+        The sum of three losses, rounded to a hundredth: predictive value, totals error, and people left out. Smaller
+        differences do not count. An undefined loss counts as 0; it is undefined for all releases.
     patterns
         The information loss.
     """

@@ -4,7 +4,7 @@ A `kernel` is called from Python. It is compiled once per machine and cached on 
 kernels only and becomes part of them. Neither holds the interpreter's lock, so that threads can run them at the same
 time.
 
-Numba compiles a kernel anew when its file has changed, but not when a file that it imports has: ``make`` compiles anew
+Numba compiles a kernel again if its file has changed, but not if an imported file has changed: ``make`` compiles anew
 whenever one of them is newer than the compiled code.
 """
 

@@ -395,8 +395,8 @@ class Linkage:
     n_periods
         The number of periods in the file that are as long as the release; None if the release is not one run of days.
     consecutive, first_to_last
-        The share of the people in two releases who are linked by the same attack: in a release and the next one, on
-        average; and in the first and the last. None where it could not be measured.
+        The share of people who are linked by the same attack: from one release to the next, on average; and from the
+        first to the last. None where it could not be measured.
     n_days
         The length of the release; None if it is not one run of days.
     missing
@@ -424,8 +424,8 @@ class Times:
     pairs, distance
         The risk in several pairs of periods, and against the days between the two.
     other_time
-        The attack by someone who knows all other time in the file; None where the release is half of the file or
-        more, or all other time is known already.
+        The attack of an attacker who knows all other time in the file. None if the release is half of the file or more,
+        or if all other time is known already.
     linkage
         Whether repeated releases can be linked.
     """

@@ -5,7 +5,7 @@ The first is guaranteed by the number of identical rows. The other two are measu
 A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
 attacker who has the file takes such sums apart in five ways:
 
-- *by denominators*: a value that one member alone contributed is c/T of that person, so the values of a group that are
+- *by denominators*: a value that one member alone contributed is c/T of that person. So the values of a group that are
   whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
 - *by known places*: if one member alone is known to visit a place, the value there is theirs. If several are, it is
   divided in proportion to their known shares.
@@ -16,10 +16,10 @@ attacker who has the file takes such sums apart in five ways:
 - *by intersection*: two releases of the same people have different groups. Values that are equal in both groups of a
   person belong to a member of both.
 
-A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
-and they hold at least half of the person's shares, or half of their places. A value counts as the person's own by two
-rules. It is within the published step, so that rounding alone does not hide a success. It is off by at most half of the
-true value, so that a coarse step does not produce one.
+A row counts as reconstructed by three rules. The attacker names the right person. At least 80% of the claimed cells are
+that person's own. These cells hold at least half of the person's shares, or half of their places. A value counts as the
+person's own by two rules. It is within the published step, so that rounding alone does not hide a success. It is off by
+at most half of the true value, so that a coarse step does not produce one.
 
 The base rate is the share of people whose row the attacker's own data show without any release. There the attacker
 claims known values from the threshold on that is best over all people. The measured share leaves these people out. An
@@ -176,10 +176,10 @@ class Reconstruction:
     method
         The attack that reconstructs the rows of most people.
     rate
-        The rows that the release adds: the people whose row is reconstructed with it, by shares or by places, less
-        those whose row is then lost; as a share of those whose row the attacker's own data do not show. By chance is
-        the share of all people whose row they do show: by the large values of the known row, from the threshold that
-        shows the most rows.
+        The share of rows that the release adds: people whose row is reconstructed with it, by shares or by places, less
+        those whose row is then lost. The denominator is the people whose row the attacker's own data do not show.
+        `by_chance` is the share of all people whose row these data show: the attacker claims known values from the
+        threshold that shows the most rows.
     by_shares, by_places
         The same where a row holds at least half of a person's shares, and half of their places.
     few_places, more_places
@@ -431,8 +431,8 @@ def _rate(is_right: Booleans | Floats, n: int | None = None, by_chance: float = 
 def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
     """Return rows that may be one person's, pieces × places, and the group of each.
 
-    For every total T, the values that are whole multiples of 1/T within the published step, if they add up to half of a
-    row at least and to one row at most; and those of them that fit no smaller total.
+    For every total T, it takes the values that are whole multiples of 1/T within the published step. They must add up
+    to between half a row and one row. A second piece has only the values that fit no smaller total.
     """
     sums, n_groups = groups.sums, groups.sums.shape[0]
     group = np.repeat(np.arange(n_groups), np.diff(sums.indptr))
@@ -753,8 +753,8 @@ def _rare(known: SparseMatrix, n_visitors: Floats | Indices) -> SparseMatrix:
 def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, group: Indices) -> SparseMatrix:
     """Return how well each place of a person's group fits them that they are not known to visit.
 
-    A place fits that is visited by people who visit what this person visits, rare places first, and whose value in the
-    group is not explained by what others are known to do.
+    A place fits if people with similar habits visit it; rare places count more. It fits better if the known habits of
+    other members do not explain its value in the group.
     """
     everybody = sparse.csr_array((scene.known.shares > 0).astype(np.float64))
     alike = sparse.csr_array(_rare(known, np.asarray(everybody.sum(axis=0)).ravel()) @ everybody.T)

@@ -214,8 +214,8 @@ def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Cand
 def next_step(tried: Tried) -> Step:
     """Return the next step; it depends only on the trials so far.
 
-    The answer is the same as if every protection had been tried, and met the full suite: one above the target is out,
-    because more attacks can only raise the risk; and one that must cost more than another that is enough.
+    The answer is the same as if the full suite had run on every protection. A protection above the target is rejected,
+    because more attacks can only raise the risk. So is one that must cost more than another that meets the goal.
 
     Examples
     --------

@@ -489,9 +489,8 @@ def compare(
 ) -> None:
     """Put audits side by side: candidate releases, one before and after protection, or two periods.
 
-    Shows scope, measured share, guarantee, verdict, losses and advice of each,
-    and by how much its measured share differs from that of the first, with the interval of the difference.
-    What else differs between them is said.
+    Shows the scope, measured risk, guarantee, verdict, losses and advice of each audit. Also shows the difference of
+    each measured risk from that of the first, with its interval. What else differs between them is said.
 
     [bold]Examples[/bold]
 

@@ -38,8 +38,8 @@ class Note(NamedTuple):
 class Screen(Console):
     r"""Show text to people: text that comes from data is neither obeyed nor taken for markup.
 
-    Every command prints through it, so that no id, column or title clears a screen, sets its title, turns a line around
-    or ends in an error. What is styled says so by `rich.text.Text`.
+    Every command prints through it. So no text from the data can control the terminal. What is styled says so by
+    `rich.text.Text`.
 
     Examples
     --------

@@ -181,8 +181,7 @@ def is_tracks(path: str | os.PathLike[str]) -> bool:
 def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
     """Return the files of tracks in a folder, or the one that is named; all of one format.
 
-    A file belongs to the user after whom the first folder below the given one is named; a file that is directly in it
-    belongs to a user of its own name.
+    Each subfolder of the given folder is a user. A file directly in the folder is a user with the file's name.
 
     Examples
     --------

@@ -157,11 +157,11 @@ def sign_test(differences: Floats) -> tuple[float, float, float]:
     """Return the mean of users' differences, and how likely chance alone gives as much, or as little.
 
     This is Fisher's randomization test for pairs (R. A. Fisher, The Design of Experiments, 1935, section 21): if it
-    made no difference which of the two a user met, each user's difference would be as likely to have the other sign.
-    So how often do signs drawn by coins give as much? Where users are either found or not, that is McNemar's exact
-    test of those whom only one of the two found. The test is exact if the two can be swapped, and in large samples if
-    only their means are equal (J. P. Romano, JASA 85 (1990) 686-692). Counting the observed signs among those drawn
-    keeps the level (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, 1997, section 4.2.5). As in
+    made no difference which of the two a user met, each user's difference would be as likely to have the other sign. So
+    how often do signs drawn by coins give as much? Where users are either found or not, that is McNemar's exact test of
+    those whom only one of the two found. The test is exact if the two can be swapped, and in large samples if only
+    their means are equal (J. P. Romano, JASA 85 (1990) 686-692). Counting the observed signs among those drawn keeps
+    the level (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, 1997, section 4.2.5). As in
     McNemar's test, users are taken as independent of each other, which a joint matching makes them only nearly.
 
     Examples
@@ -182,9 +182,8 @@ def sign_test(differences: Floats) -> tuple[float, float, float]:
 def verdict_of(comparisons: Sequence[Comparison]) -> Judgement:
     """Return whether all that is claimed is so.
 
-    It holds if every claimed lead is clear: no need to correct for how many there are. It does not hold if the
-    opposite of any lead is, also of those that are not claimed: corrected for how many could look like that by chance
-    (Bonferroni).
+    It holds if every claimed lead is clear: no need to correct for how many there are. It does not hold if the opposite
+    of any difference is clear, also of unclaimed ones, after a correction for their number (Bonferroni).
 
     Examples
     --------

@@ -149,8 +149,8 @@ def prepare(
 ) -> tuple[Scenario, jobs.ProtectionEffect | None]:
     """Return the two tables of a job's setting, and the effect of their protection, if there is one.
 
-    Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
-    sizes meet the same users.
+    Users are the first ones of a shuffle by the seed and the repeat. So all weights, methods and sizes use the same
+    users.
 
     Examples
     --------

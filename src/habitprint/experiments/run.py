@@ -55,8 +55,8 @@ FEWER = 0.9  # share of the paper's users: below it, ours are easier to identify
 class Store:
     """The results of jobs in a folder, one small JSON file each.
 
-    The name of a file depends on all that its result depends on: the job, the data, the seed, the version of
-    habitprint, and the number of the schema.
+    The name of a file is a hash of everything that decides its result: job, data, seed, version of habitprint, and
+    schema.
 
     Parameters
     ----------

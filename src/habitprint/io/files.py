@@ -334,9 +334,8 @@ class Drafts(ExitStack):
     def move(self, targets: Sequence[Path], *, overwrite: bool, outdated: Sequence[Path] = ()) -> None:
         """Move complete files to their final paths, in this order, and remove outdated ones; on failure, undo all.
 
-        If several files are replaced, the old ones are moved away first, in the opposite order, so that old and new
-        files never stand side by side. A reader may see some of the new files, but never the last one before the
-        others.
+        If several files are replaced, the old ones are moved away first, in the opposite order. So old and new files
+        are never there together. A reader may see some of the new files, but never the last one before the others.
         """
         if overwrite and len(targets) == 1 and not outdated:
             self.of(targets[0]).replace(targets[0])
@@ -521,8 +520,8 @@ def write_folder(
         Names of files that an earlier run may have left. Those that this run does not write are outdated and are
         removed.
 
-    A new folder gets its name when it is complete. In a folder that exists, the old files leave before the new ones
-    come, one by one: a process that is killed in that moment leaves some of them.
+    A new folder gets its name when it is complete. In an existing folder, the old files are removed before the new ones
+    come, one by one. A process that is killed in that moment leaves only some files.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Stays: runs of fixes near each other (DT-cluster), and the clusters that their points form (DJ-cluster).
 
-Positions are points in space. There, no date line and no pole is special, and a metre is a metre everywhere: people who
-travel from Beijing to Shanghai need no second projection. Over 500 m, the straight line and the way over the ground
-differ by a ten-thousandth of a millimetre.
+Positions are points in space. There, no date line and no pole is special, and a metre has the same length everywhere.
+So long journeys need no second projection. Over 500 m, the straight line and the way over the ground differ by a
+ten-thousandth of a millimetre.
 """
 
 import math
@@ -146,8 +146,8 @@ def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.
 def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:
     """Return the number of the stay that each point belongs to, −1 where it belongs to none.
 
-    A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends it: it is
-    kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
+    A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends the stay.
+    The stay is kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
 
     Linear in the number of points where people stay well within the diameter or move; a point that is neither certainly
     within nor certainly outside is compared with all points of its stay.
@@ -171,11 +171,11 @@ def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: in
 def find_clusters(points: Floats, radius: float, min_points: int) -> Indices:
     """Return the number of the cluster that each point belongs to, −1 for noise.
 
-    The neighbourhood of a point, itself included, is a cluster if it has at least `min_points` points; it is joined
-    with every cluster that it shares a point with. Clusters are numbered in the order of their first points.
+    The neighbourhood of a point, itself included, is a cluster if it has at least `min_points` points. Clusters that
+    share a point are joined. Clusters are numbered in the order of their first points.
 
-    Space is cut into cubes whose diagonal is the radius: the points of a cube with at least `min_points` of them are
-    neighbours of each other, hence one cluster, without comparing them: a year at home costs no more than its points.
+    Space is cut into cubes whose diagonal is the radius. All points of a cube are neighbours. So a cube with at least
+    `min_points` points is one cluster, without comparisons: a year at home takes no longer than its points.
 
     Examples
     --------

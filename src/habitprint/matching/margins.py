@@ -8,8 +8,9 @@ It is the length of a shortest path. With potentials u, v and price, using the p
 + v_k + price − gain_rk ≥ 0, and nothing if it is already in use; leaving r alone costs u_r, leaving k alone v_k.
 Forbidding (i, j) makes i look for another partner k, whose partner looks for another, and so on, until a user takes j.
 Along the way a user may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin is the
-smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for all
-users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
+smaller of two numbers. The first is the shortest way from i to the hub plus that from the hub to j; one search each
+gives it for all users. The second is the shortest way from i to j without the hub; its search may stop where the hub is
+nearer.
 
 The probability of a pair is computed from three scores. Let s_ij be the gain of a pair by a weight whose gains are
 logarithms of likelihoods, such as a trained weight. Seen from the released user i, the partner is j with probability

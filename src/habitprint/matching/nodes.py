@@ -82,8 +82,8 @@ def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generat
     """Make the nodes of one side, in random order.
 
     Where several matchings are equally good, the solver takes the first. So the order must carry no information: it is
-    drawn, and for each side on its own. Nodes with the same main place stay together, because they compete for the same
-    partners and memory is faster that way; the order of places, and of nodes within a place, is drawn.
+    drawn, and for each side on its own. Nodes with the same main place stay together: they compete for the same
+    partners, so memory is faster. The order of places, and of nodes within a place, is random.
 
     Examples
     --------

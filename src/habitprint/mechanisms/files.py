@@ -523,8 +523,8 @@ def find_strangers(path: str | os.PathLike[str]) -> list[Stranger]:
     r"""Return the content of a file that a release must not have; empty if the file is clean.
 
     A release has the columns user, place and count, counts above zero, one format, nothing else in a Parquet file, and
-    fresh ids where it says so: any other content could identify a person. Bytes that no Parquet reader uses are not
-    checked here either.
+    its fresh ids. Any other content could identify a person. Bytes that no Parquet reader uses are not checked here
+    either.
 
     Examples
     --------

@@ -295,8 +295,9 @@ class Calendar:
     def strays(self) -> tuple[DayRows, ...]:
         """Return the days that are years from all others, and hold next to nothing.
 
-        The middle of the rows is what is left without the first and the last thousandth of them. A day is a stray if
-        between it and the middle there is a gap without a row that is longer than the middle itself, and than a year.
+        The middle of the rows is what is left without the first and the last thousandth of them. A day is a stray if a
+        gap without rows separates it from the middle. The gap must be longer than a year, and longer than the middle
+        itself.
         """
         n_early, n_late = _n_strays(self.days), _n_strays(self.days[::-1])
         return self.days[:n_early] + self.days[len(self.days) - n_late :]

@@ -1,8 +1,8 @@
 """The weights: the four of the paper, and weights for which rare places count more.
 
 Every one of them is ``ceiling − Σ over shared places and terms of θ · rarity(place)^a · g(p, q)`` with ``g > 0``: two
-users who share no place have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be
-looked at. The sum is called the *gain* of the pair. The paper's weights have one term each, with θ = 1 and a = 0.
+users who share no place have exactly the weight `ceiling`. So only pairs with a shared place need to be computed. The
+sum is called the *gain* of the pair. The paper's weights have one term each, with θ = 1 and a = 0.
 
 =============== =================================== ==========================
 weight          definition, with p and q the shares between

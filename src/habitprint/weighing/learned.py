@@ -4,8 +4,8 @@ Let s_ij = Σ_t θ_t x_ijt be the gain of a pair, where x_ijt is the part of ter
 user j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k, and in the other direction likewise. θ ≥ 0
 maximises the mean logarithm of the probabilities of the true pairs, less a small ridge.
 
-Not all users k need be looked at: those who share no place with i have s = 0 and are only counted, the nearest are
-taken one by one, and of the rest some are drawn, each of whom stands for as many as were not.
+Not all users k need a computation. Users who share no place with i have s = 0 and are only counted. The nearest are
+taken one by one. Of the rest some are drawn, and each stands for several.
 """
 
 import math

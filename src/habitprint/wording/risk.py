@@ -370,8 +370,8 @@ def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
 def _shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
     """Say what a curve shows; nothing for fewer than two points.
 
-    Of a curve, its first and its last point are compared; of pairs of periods, which are in no order, the one with the
-    least risk and the one with the most.
+    For a curve, the first and the last point are compared. Pairs of periods have no order: there the lowest and the
+    highest risk are compared.
     """
     trend = trend_of(points)
     if trend is None:

@@ -117,8 +117,8 @@ class Spark:
         Parameters
         ----------
         source
-            A Spark frame; or the name of a Parquet file, of a folder of them, or of text files with separators
-            (``.csv``, ``.tsv``, ``.txt``, also ``.gz``), or several names; at any address that Spark reads.
+            A Spark frame; or the name of a Parquet file, of a folder of such files, or of text files (``.csv``,
+            ``.tsv``, ``.txt``, also ``.gz``). Several names are allowed, at any address that Spark reads.
         reading, **keywords
             As of `habitprint.read_events`.
         progress

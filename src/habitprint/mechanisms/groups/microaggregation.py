@@ -57,9 +57,9 @@ def draw_with(seed: int) -> Draw:
 def round_to_units(shares: SparseMatrix, units: int, draw: Draw) -> SparseMatrix:
     """Round each row of shares at random to whole units that add up to exactly `units`.
 
-    A share x becomes ⌊units · x⌋ or ⌈units · x⌉, and units · x on average (systematic rounding, Madow 1949): the places
-    of a row are put in a random order on a line, each as long as its share, and the line is cut at every whole number
-    after a random start. Rows are independent of each other.
+    A share x becomes ⌊units · x⌋ or ⌈units · x⌉, and units · x on average (systematic rounding, Madow 1949). The places
+    of a row are put on a line in random order, each as long as its share. The line is cut at every whole number after a
+    random start. Rows are independent of each other.
 
     Examples
     --------
