@@ -132,7 +132,7 @@ def test_a_calls_model_that_makes_no_sense_is_refused_by_name(change: dict[str, 
         CallsModel(**change)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("change", [{"habit": 2.0}, {"sessions": -1.0}, {"n_favourites": 2.5}, {"popularity": 1.0}])
+@pytest.mark.parametrize("change", [{"habit": 2.0}, {"sessions": -1.0}, {"n_favourites": 2.5}])
 def test_a_web_model_that_makes_no_sense_is_refused_by_name(change: dict[str, float]) -> None:
     with pytest.raises(hp.InputError, match=next(iter(change))):
         WebModel(**change)  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_a_day_table_is_what_counting_by_hand_gives(kind: str, rows: list[tuple[
             expected_n[IDS[kind](user), str(place), day] += 1
             expected_micro[IDS[kind](user), str(place), day] += micro
     found = table.usable.collect()
-    ids = zip(table.user_ids(found["user"]), table.place_ids(found["place"]), found["day"].cast(pl.Date), strict=True)
+    ids = zip(*(table.ids_of(name, found[name]) for name in ("user", "place")), found["day"].cast(pl.Date), strict=True)
     keys = list(ids)
     assert len(set(keys)) == len(keys)
     assert dict(zip(keys, found["n"], strict=True)) == expected_n
@@ -96,7 +96,7 @@ def test_rows_are_read_once_whatever_is_made_of_them(tmp_path: Path) -> None:
     assert count_days(table).days[0].n_rows == 2
     assert [hp.split(table, period).n_rows for period in (hp.BusiestWeeks(), hp.HalvesOfActiveWeeks())] == [56, 56]
     assert table.kept() is table
-    assert table.counted().counted().kept().is_counted
+    assert table.counted().counted().kept().users is not None
 
 
 def test_the_event_part_of_an_audit_reads_its_source_once() -> None:

@@ -13,7 +13,7 @@ import polars as pl
 from habitprint.arrays import Floats
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, events_from_frame, read_events
-from habitprint.events.read import find_files, scan_text
+from habitprint.events.read import scan_text
 from habitprint.ids import to_ids
 from habitprint.io.dialects import Dialect
 from habitprint.io.files import reading
@@ -280,16 +280,6 @@ def web_history(
     [7]
     """
     require_option("user", user, get_args(User))
-    try:
-        find_files(visits)
-    except InputError as error:
-        raise InputError(
-            error.what,
-            why="the Web History Repository (E. Herder, R. Kawase, G. Papadakis, 2011) holds what volunteers gave for "
-            "research with a Firefox add-on; it is given by its authors, so it does not come with habitprint",
-            fix="name the CSV file of visits and the table of places; without the data, take its twin: "
-            "habitprint.datasets.web_twin()",
-        ) from error
     events = read_events(
         visits,
         user=user,

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError, is_whole, require_seed, require_within
+from habitprint.errors import InputError, is_whole, require_seed, require_whole, require_within
 from habitprint.histograms import Histograms
 
 # The paper's first table: four students, three places, two days.
@@ -101,12 +101,8 @@ def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Hist
     >>> released.n_users, known.n_users
     (40, 40)
     """
-    if not (is_whole(n_users) and is_whole(n_places)) or min(n_users, n_places) < 1:
-        raise InputError(
-            f"a town of {n_users} people and {n_places} places",
-            why="a town has at least one of each",
-            fix="use positive whole numbers",
-        )
+    for name, n in (("n_users", n_users), ("n_places", n_places)):
+        require_whole(name, n, 1, why="a town has people and places", fix="use a positive whole number")
     require_seed(seed)
     random = np.random.default_rng(seed)
     popularity = 1.0 / np.arange(1, n_places + 1)
@@ -565,7 +561,7 @@ class WebModel:
     drift
         The change of favourites from week to week: the coefficient of variation of the factor of each one's weight.
     popularity, head
-        Other sessions choose the site of rank r in proportion to 1/(r + head)**popularity. The power must not be 1.
+        Other sessions choose the site of rank r in proportion to 1/(r + head)**popularity.
     taste
         The power for favourites. It is larger, because favourites of different people are more often the same sites.
     n_sites
@@ -592,13 +588,6 @@ class WebModel:
 
     def __post_init__(self) -> None:
         require_within(self)
-        for name in ("popularity", "taste"):
-            if getattr(self, name) == 1:
-                raise InputError(
-                    f"{name}=1 makes no sense in a WebModel",
-                    why="the ranks of sites are drawn with a formula that divides by 1 − the power",
-                    fix="use 0.999 or 1.001",
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -689,7 +678,7 @@ def _liking(model: WebModel, random: np.random.Generator) -> Floats:
 
 def _sites(model: WebModel, power: float, draws: Floats) -> Indices:
     """Return the ranks of sites with a density of (rank + head)**−power, from draws between 0 and 1."""
-    one = 1 - power
+    one = (1 - power) or 1e-6  # at a power of 1 the formula has a limit, which it is close to here
     first, last = model.head**one, (model.head + model.n_sites) ** one
     rank: Indices = np.floor((first + draws * (last - first)) ** (1 / one) - model.head).astype(np.int64)
     return np.clip(rank, 0, model.n_sites - 1) + 1

@@ -45,7 +45,6 @@ MARKS: dict[bytes, tuple[str, tuple[str, ...]]] = {
     b"%PDF": ("it is a PDF file", (".pdf",)),
 }
 LONGEST_MARK = max(map(len, MARKS))
-LARGEST_TEXT = 1 << 30  # bytes of a file that is read whole, such as a sidecar: more is a mistake
 STANDARD_ERROR = 2
 PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
 
@@ -126,8 +125,6 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "") -> str:
     """
     file = require_file(path, why=why, fix=fix)
     with reading(file, why=why, fix=fix):
-        if file.stat().st_size > LARGEST_TEXT:
-            raise InputError(f"cannot read {file}: it is larger than 1 GB", why=why, fix=fix or "give another file")
         require_content(file)
         return file.read_text(encoding="utf-8")
 

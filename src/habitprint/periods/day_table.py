@@ -171,11 +171,6 @@ class DayTable:
         return cls(events, _with_amounts(frame, count))
 
     @property
-    def is_counted(self) -> bool:
-        """Return whether the events are counted."""
-        return self.users is not None
-
-    @property
     def in_seconds(self) -> bool:
         """Return whether seconds are counted."""
         return "microseconds" in self.frame.collect_schema()
@@ -187,7 +182,7 @@ class DayTable:
 
     def counted(self) -> "DayTable":
         """Return the table with its events counted."""
-        if self.is_counted:
+        if self.users is not None:
             return self
         ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
         amounts = ["n", *(["microseconds"] if self.in_seconds else [])]
@@ -226,20 +221,16 @@ class DayTable:
         """Return the distinct users or places with the number of their rows: ``id, n``."""
         by_id = self.usable.group_by(name).agg(pl.col("n").sum()).sort(name)
         (found,) = collect([by_id], self.events.source)
-        ids = self.user_ids(found[name]) if name == "user" else self.place_ids(found[name])
-        return found.select(ids.alias("id"), "n")
+        return found.select(self.ids_of(name, found[name]).alias("id"), "n")
 
     def with_part(self, part: pl.Expr) -> "DayTable":
         """Return the table with a column ``part``."""
         return replace(self, frame=self.frame.with_columns(part=part))
 
-    def user_ids(self, users: pl.Series) -> pl.Series:
-        """Return the ids of values of the column ``user``."""
-        return to_ids(users if self.users is None else self.users.gather(users), "user")
-
-    def place_ids(self, places: pl.Series) -> pl.Series:
-        """Return the ids of values of the column ``place``."""
-        return to_ids(places if self.places is None else self.places.gather(places), "place")
+    def ids_of(self, name: Literal["user", "place"], values: pl.Series) -> pl.Series:
+        """Return the ids of values of the column ``user`` or ``place``."""
+        ids = self.users if name == "user" else self.places
+        return to_ids(values if ids is None else ids.gather(values), name)
 
     @cached_property
     def days(self) -> pl.DataFrame:

@@ -292,8 +292,8 @@ def tally(days: DayTable) -> Tally:
     is_in = [found["part"].to_numpy() == part for part in (RELEASED, KNOWN)]
     released, known = (sparse.csr_array((counts[mine], (of_user[mine], of_place[mine])), shape) for mine in is_in)
     return Tally(
-        users=days.user_ids(users),
-        places=days.place_ids(places),
+        users=days.ids_of("user", users),
+        places=days.ids_of("place", places),
         counts=(released, known),
         n_events=np.array([np.bincount(of_user[mine], n_events[mine], users.len()) for mine in is_in], np.int64),
         n_unused=dict(unused.select("reason", "n").rows()),

@@ -83,7 +83,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
             ("split", "calls", *NAMES, "--released", "a", "--known", "b", "--side", "500"),
             "--side is given without --box",
         ),
-        (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
+        (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "not on yarn"),
         (
             ("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"),
             "not a setting of Spark",

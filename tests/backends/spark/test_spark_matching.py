@@ -189,7 +189,7 @@ def test_options_that_make_no_sense_are_refused(spark: SparkSession) -> None:
         hp.match(good.drop("count"), good, backend=backend)
     with pytest.raises(hp.InputError, match="holds double values"):
         hp.match(good.withColumn("place", good["count"] / 2), good, backend=backend)
-    with pytest.raises(hp.InputError, match="'one-by-one' on Spark"):
+    with pytest.raises(hp.InputError, match="'one-by-one' does not run on Spark"):
         hp.match(good, good, method="one-by-one", backend=backend)
     with pytest.raises(hp.InputError, match="not a Spark table"):
         hp.match(hp.datasets.illustration()[0], good, backend=backend)
