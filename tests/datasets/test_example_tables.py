@@ -24,5 +24,5 @@ def test_a_town_has_the_size_asked_for() -> None:
     assert released.users.to_list() == known.users.to_list()
     assert released.n_users == 25
     assert hp.align(released, known)[0].n_places <= 7
-    with pytest.raises(hp.InputError, match="at least one"):
+    with pytest.raises(hp.InputError, match="n_users 0"):
         hp.datasets.town(0)

@@ -121,7 +121,7 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "") -> str:
     Examples
     --------
     >>> read_text(__file__, why="it is a module")[:9]
-    '\"\"\"Safe r'
+    '\"\"\"Read a'
     """
     file = require_file(path, why=why, fix=fix)
     with reading(file, why=why, fix=fix):
