@@ -374,7 +374,7 @@ def test_a_release_that_fails_its_own_check_leaves_neither_itself_nor_a_key(
 ) -> None:
     out, key = tmp_path / "safer.csv", tmp_path / "key.csv"
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr("habitprint.mechanisms.recoding.SmallestCount.check", fails_once_written)
+    monkeypatch.setattr("habitprint.mechanisms.guarantees.SmallestCount.check", fails_once_written)
     assert (
         run(monkeypatch, "protect", habits, "--suppress-below", "2", "--pseudonyms", str(key), "--out", str(out)) == 3
     )

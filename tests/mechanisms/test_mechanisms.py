@@ -155,8 +155,11 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.Microaggregate(2.5), "k 2.5 is not a whole number"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, loss="l3"), "loss 'l3' is not one of l1, l2"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, method="auto"), "method 'auto' is not one of best"),  # type: ignore[arg-type]
-        (lambda: hp.Microaggregate(5, mean_k=4), "groups of 4 users on average, of 5 at least"),
-        (lambda: hp.Microaggregate(5, method="mdav", mean_k=9), "by the method 'mdav'"),
+        (lambda: hp.Microaggregate(5, mean_k=4), "mean_k = 4 does not go with k = 5"),
+        (
+            lambda: hp.Microaggregate(5, method="mdav", mean_k=9),
+            "does not go with k = 5 and the method 'mdav'",
+        ),
         (lambda: hp.Microaggregate(5, mean_k=float("nan")), "mean_k nan is not a number above 0"),
         (lambda: hp.KeepTopPlaces(0), "n 0 is not a whole number"),
         (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),

@@ -191,8 +191,8 @@ class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if isinstance(promise, DifferentialPrivacy) and not any(noise.gives(promise) for noise in noises):
                 raise InputError(
                     f"no step gives the guarantee {promise}",
-                    why="a guarantee about noise rests on how the noise was drawn",
-                    fix="keep the steps of the release with it",
+                    why="this guarantee depends on how noise was drawn, and no listed step drew such noise",
+                    fix=TOGETHER,
                 )
 
     def is_of(self, table: Path) -> bool:

@@ -66,7 +66,7 @@ class Tagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag
     >>> KAnonymity(1)
     Traceback (most recent call last):
     habitprint.errors.InputError: k 1 is not a whole number of 2 or more
-      why: with it, k-anonymity has no meaning
+      why: with this value, k-anonymity could not keep its promise
       fix: use a whole number of 2 or more
     """
 
@@ -82,7 +82,7 @@ class Tagged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag
                 allowed, shown = _in_words(each.type), cut(repr(value), SHOWN_LETTERS)
                 raise InputError(
                     f"{each.name} {shown} is not {allowed}",
-                    why=f"with it, {self.name} has no meaning",
+                    why=f"with this value, {self.name} could not keep its promise",
                     fix=f"use {allowed}",
                 ) from error
 
@@ -97,7 +97,7 @@ def _in_words(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
     notes = [note for each in (kind, *get_args(kind)) for note in getattr(each, "__metadata__", ())]
-    return next((note.description for note in notes if note.description), f"of the type {kind}")
+    return next((note.description for note in notes if note.description), f"a value of the type {kind}")
 
 
 class Guarantee(Tagged, frozen=True):

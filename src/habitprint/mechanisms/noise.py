@@ -89,15 +89,15 @@ class AddNoise(Mechanism, frozen=True):
             limit = " and a limit on contributions" if self.unit == "user" else ""
             raise InputError(
                 f"noise for the unit {self.unit!r} after the step {first_few(spoiling)}",
-                why=f"one {self.unit} may change more there than the noise hides; earlier noise has its own promise",
-                fix=f"add noise first; before it come only coarser places, top places{limit}",
+                why=f"after that step, one {self.unit} may change more counts than the noise hides",
+                fix=f"add noise first; only coarser places, top places{limit} may come before it",
             )
         histograms = before.histograms
         if histograms.counts.data.dtype.kind != "i":
             raise InputError(
                 "noise on counts that are not whole numbers",
-                why="one event is one count; shares and rounded fractions have no such unit",
-                fix="add noise to the counts first, and take other steps after it",
+                why="noise hides one event, which is one count; shares and fractions have no such unit",
+                fix="add noise to the original counts, before the other steps",
             )
         users, places = _public_lists(before)
         limited = limited_counts(histograms.counts, self.limit, None).tocoo()
@@ -199,7 +199,7 @@ def _public_lists(before: Release) -> tuple[pl.Series, pl.Series]:
     if before.original is None:
         raise InputError(
             f"noise on a release of earlier steps ({first_few([step.name for step in before.steps])})",
-            why="these steps may have left out users by their counts, and that would show who was where",
+            why="these steps may have removed users because of their counts, so the remaining rows show who was where",
             fix="start from the original table and give all steps at once, such as --coarsen and --epsilon",
         )
     lists = [each.places for each in before.guarantees if isinstance(each, OnlyPlaces)]
@@ -291,7 +291,7 @@ def load_opendp() -> Any:
     except ImportError as error:
         raise InputError(
             "OpenDP is not installed",
-            why="noise for differential privacy is drawn and accounted for by it",
+            why="OpenDP draws the noise of differential privacy and computes its guarantee",
             fix="install it: pip install 'habitprint[dp]'",
         ) from error
     dp.enable_features("contrib")

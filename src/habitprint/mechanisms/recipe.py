@@ -91,9 +91,9 @@ def from_flags(given: Mapping[str, Any]) -> Recipe:
     """
     if {"--units", "--exact-means"} <= set(given):
         raise InputError(
-            "--units and --exact-means",
-            why="exact means are not in units: one of the two would do nothing",
-            fix="leave one of them out",
+            "--units does not go with --exact-means",
+            why="exact means are not rounded to units, so --units would do nothing",
+            fix="remove one of them",
         )
     recipe: list[Any] = []
     for kind, flags in FLAGS.items():
@@ -103,8 +103,8 @@ def from_flags(given: Mapping[str, Any]) -> Recipe:
         if asks not in given and details:
             raise InputError(
                 f"{' and '.join(details)} without {asks}",
-                why=f"they say how {asks} is done, so alone they protect nothing",
-                fix=f"add {asks}, or leave them out",
+                why=f"it only changes how {asks} works, so alone it protects nothing",
+                fix=f"add {asks}, or remove {' and '.join(details)}",
             )
         if asks in given and not (kind is LimitContribution and "--epsilon" in given):  # noise for each user limits
             recipe.append(kind(**{flags[flag]: _value(flag, given[flag]) for flag in given_here if flags[flag]}))

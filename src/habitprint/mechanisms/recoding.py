@@ -156,7 +156,9 @@ class LimitContribution(Mechanism, frozen=True):
         super().__post_init__()
         if self.total is None and self.per_place is None:
             raise InputError(
-                "no limit was given", why="a limit says how much one user may add", fix="give total, per_place, or both"
+                "no limit was given",
+                why="without a limit, no count would change",
+                fix="give total=20 or per_place=5",
             )
 
     def apply(self, histograms: Histograms) -> Applied:
@@ -336,7 +338,7 @@ class Coarsen(Mechanism, frozen=True):
         if self.mapping is None:
             raise InputError(
                 "the mapping of the step 'coarsen' is not known here",
-                why="it says which places are put together, and is not published with a release",
+                why="it says which places are put together, and it is not published with a release",
                 fix="give the mapping, or the owner's file of the release",
             )
         coarse = self.mapping.add_up(histograms, self.unknown)  # the step reports the counts that are left out

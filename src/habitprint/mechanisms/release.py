@@ -509,7 +509,7 @@ def move_places(histograms: Histograms, to: pl.Series) -> Histograms:
     if len(rows) == 0:
         raise InputError(
             "no count is at any of the places kept",
-            why="nobody would be left",
+            why="no user would be left in the table",
             fix="keep more places, and check that both sides spell places in the same way",
         )
     counts = sparse.csr_array(counts[rows])

@@ -145,9 +145,8 @@ class Microaggregate(Mechanism, frozen=True):
         super().__post_init__()
         if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k):
             raise InputError(
-                f"groups of {self.mean_k:g} users on average, of {self.k} at least, by the method {self.method!r}",
-                why="groups have at least k users, so they cannot have fewer on average; and only the method 'best' "
-                "lets some grow beyond k",
+                f"mean_k = {self.mean_k:g} does not go with k = {self.k} and the method {self.method!r}",
+                why="no group has fewer than k users, and only the method 'best' lets groups grow beyond k",
                 fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
