@@ -18,7 +18,7 @@ LAYERS = """
     rates ids flags
     io
     histograms events
-    places truth arguments
+    places truth conversion
     periods
     checks
     wording.findings

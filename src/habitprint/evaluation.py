@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
+from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import NoCommonUserWarning
 from habitprint.formatting import Shown
 from habitprint.histograms import Histograms, align

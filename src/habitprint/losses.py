@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, first_few, require_whole
 from habitprint.formatting import percent
 from habitprint.histograms import Histograms

@@ -9,7 +9,7 @@ import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.arguments import sha256_of
+from habitprint.conversion import sha256_of
 from habitprint.io.tables import read_table, write_table
 from habitprint.mechanisms.files import find_strangers, sidecar
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import msgspec
 import polars as pl
 
-from habitprint.arguments import AnyTable
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
 from habitprint.auditing.candidates import coarser_places
@@ -34,6 +33,7 @@ from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import FILE, Advice, Alternative, Verdict, find_alternatives, reach_verdict
 from habitprint.checks import Code
+from habitprint.conversion import AnyTable
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast

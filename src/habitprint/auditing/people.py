@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from habitprint import training
-from habitprint.arguments import is_path
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
+from habitprint.conversion import is_path
 from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
 from habitprint.formatting import Drawn, abbreviated, counted

@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from habitprint.arguments import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import read_positions
 from habitprint.checks import Finding, check_events, check_sides, check_tables
 from habitprint.checks.check import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
+from habitprint.conversion import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from habitprint.arguments import sha256_of
 from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.reconstruction import Risks, measure_risks
+from habitprint.conversion import sha256_of
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.ids import positions

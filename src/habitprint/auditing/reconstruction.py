@@ -41,9 +41,9 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.attacks import Scenario
+from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, first_few
 from habitprint.formatting import abbreviated
 from habitprint.histograms import Histograms

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import habitprint as hp
-from habitprint.arguments import refuse_release, sidecar
 from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, audit_subject
 from habitprint.auditing.compare import Compared
@@ -30,6 +29,7 @@ from habitprint.cli.options import (
 )
 from habitprint.cli.screen import GATE_FAILED, ProgressBar, Screen, print_json_text, written
 from habitprint.cli.tables import TableOptions, refuse_to_train_on
+from habitprint.conversion import refuse_release, sidecar
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError, first_few
 from habitprint.events import ReadAs

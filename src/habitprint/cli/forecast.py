@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import typer
 
 import habitprint as hp
-from habitprint.arguments import is_release
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
 from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOption, check_outputs, given, refuse
 from habitprint.cli.screen import Note, ProgressBar, tell, written
 from habitprint.cli.tables import AttackOptions
+from habitprint.conversion import is_release
 from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, INPUT, flag
 from habitprint.forecasting import MOST_PEOPLE

@@ -10,7 +10,6 @@ import polars as pl
 import typer
 
 import habitprint as hp
-from habitprint.arguments import refuse_release
 from habitprint.cli.options import (
     OF_FILES,
     BackendOptions,
@@ -33,6 +32,7 @@ from habitprint.cli.tables import (
     Tables,
     require_common,
 )
+from habitprint.conversion import refuse_release
 from habitprint.evaluation import pair_chances
 from habitprint.flags import OUTPUT, flag
 from habitprint.formatting import counted, number, percent

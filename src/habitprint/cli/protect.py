@@ -9,13 +9,13 @@ import msgspec
 import typer
 
 import habitprint as hp
-from habitprint.arguments import is_release
 from habitprint.auditing.protecting import Protected, Start, find_earlier_key, go_on_from
 from habitprint.auditing.protecting import protect as protect_table
 from habitprint.cli import events as of_events
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, given, refuse
 from habitprint.cli.screen import GATE_FAILED, Mark, Note, ProgressBar, tell
 from habitprint.cli.tables import refuse_protected
+from habitprint.conversion import is_release
 from habitprint.errors import InputError
 from habitprint.events.spec import SPAN
 from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS, Record, flag

@@ -9,9 +9,9 @@ import polars as pl
 import typer
 
 import habitprint as hp
-from habitprint.arguments import is_release
 from habitprint.checks import check_sides
 from habitprint.cli.screen import Note
+from habitprint.conversion import is_release
 from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, Record, flag
 from habitprint.formatting import counted

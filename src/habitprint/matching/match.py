@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
-from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
+from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_number, require_option, require_seed
 from habitprint.flags import ATTACKER, Record, flag
 from habitprint.formatting import Drawn, Framed

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, TypeVar
 import msgspec
 import polars as pl
 
-from habitprint.arguments import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
-from habitprint.arguments import sha256_of
-from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
+from habitprint.conversion import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
+from habitprint.conversion import sha256_of
+from habitprint.conversion import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
 from habitprint.formatting import Shown, abbreviated, cut
 from habitprint.histograms import COLUMNS, Histograms, read_histograms

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
+from habitprint.conversion import AnyTable
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids

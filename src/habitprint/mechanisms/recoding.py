@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.conversion import AnyTable
 from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import SparseMatrix
+from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError
 from habitprint.formatting import LONGEST_LINE, Shown, abbreviated, counted, cut
 from habitprint.histograms import Histograms

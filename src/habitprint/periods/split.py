@@ -9,8 +9,8 @@ import polars as pl
 from scipy import sparse
 from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
-from habitprint.arguments import AnyTable, as_events
 from habitprint.arrays import Booleans, Indices, SparseMatrix
+from habitprint.conversion import AnyTable, as_events
 from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places

@@ -13,13 +13,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from habitprint.arguments import refuse_release
 from habitprint.attacks import Scenario
 from habitprint.auditing.preparation import MOST_SAMPLED, Whole
 from habitprint.backends.spark.match import SparkMatching, match_on_spark, require_counts, to_histograms, without_rows
 from habitprint.backends.spark.search import DEFAULT, Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
 from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
+from habitprint.conversion import refuse_release
 from habitprint.errors import InputError, require_whole
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.histograms import COLUMNS, Histograms

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 from scipy import sparse
 
-from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.conversion import AnyTable
 from habitprint.errors import InputError
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms

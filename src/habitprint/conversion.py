@@ -1,4 +1,4 @@
-"""Inputs of functions: habitprint's values, paths of files, or any frame; guessed columns cause a warning."""
+"""Conversion of files and frames to events and histograms. Guessed columns cause a warning; a release is refused."""
 
 import hashlib
 import json
