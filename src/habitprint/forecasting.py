@@ -25,7 +25,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol
 
 import numpy as np
@@ -391,13 +391,9 @@ class Scaling:
         """Return how many people there must be for the share to be within a target."""
         why = "it is the share of people who may be identified"
         require_number("target", target, why=why, fix="write 0.05 for 5%", above=0, below=1)
-        share, low, high = (self._first_within(target, end) for end in range(3))
+        ends = cache(self._ends)  # the searches of the three ends begin at the same numbers
+        share, low, high = (_first_number(lambda n, end=end: ends(n)[end] <= target) for end in range(3))
         return PeopleNeeded(target, share, low, high, self.n_measured)
-
-    def _first_within(self, target: float, end: int) -> int | None:
-        """Return the smallest n at which the median, the lower or the upper end is within the target."""
-        first = bisect_left(range(1, MOST_PEOPLE + 1), True, key=lambda n: self._ends(n)[end] <= target)  # noqa: FBT003
-        return first + 1 if first < MOST_PEOPLE else None
 
     def _floor(self, n: float) -> float:
         """Return the share that chance gives, which no attack is expected to stay below."""
@@ -447,6 +443,16 @@ class Scaling:
         ahead = (start[:, None] + factors * falls[:, None]).ravel()
         # A share rises with its logit, so only the three that are asked for are made shares.
         return np.asarray(expit(_quantiles(ahead, np.repeat(self.laws.weights, N_FACTORS))), np.float64)
+
+
+def _first_number(is_within: Callable[[int], bool]) -> int | None:
+    """Return the smallest number of people that is within a target, where all larger ones are too."""
+    most = 1
+    while not is_within(most):
+        if most == MOST_PEOPLE:
+            return None
+        most *= 10
+    return bisect_left(range(most), True, lo=most // 10, key=is_within)  # noqa: FBT003
 
 
 def _quantiles(values: Floats, weights: Floats) -> Floats:
