@@ -26,7 +26,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check nightly golden fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
+.PHONY: help setup demo test tests check nightly golden fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -67,14 +67,20 @@ demo: $(READY)
 	$(BIN)/habitprint audit $(DEMO)/calls.parquet --weeks 2012-04-09 --out $(DEMO)/audit --force
 	@echo "open $(DEMO)/audit/report.html"
 
-test: setup lint browser java
-	$(BIN)/python -m pytest $(PARALLEL) -m "not nightly"
+# Linters use one core: the tests begin beside them.
+test: setup browser java
+	@$(MAKE) --no-print-directory --jobs 2 lint tests MARKS="not nightly"
 
-check: setup lint
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" --hypothesis-profile quick
+check: setup
+	@$(MAKE) --no-print-directory --jobs 2 lint tests MARKS="not slow and not nightly" PROFILE=quick
 
 nightly: setup browser java
-	$(BIN)/python -m pytest $(PARALLEL) -m "nightly or hypothesis" --hypothesis-profile nightly
+	@$(MAKE) --no-print-directory tests MARKS="nightly or hypothesis" PROFILE=nightly
+
+tests: MARKS ?= not nightly
+tests: PROFILE ?= habitprint
+tests: setup
+	$(BIN)/python -m pytest $(PARALLEL) -m "$(MARKS)" --hypothesis-profile $(PROFILE)
 
 golden: $(READY)
 	$(BIN)/python scripts/golden.py

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 import habitprint as hp
 from habitprint.attacks import SuiteResult, run_suite
-from habitprint.auditing.candidates import UNPROTECTED, Candidate
+from habitprint.auditing import search
+from habitprint.auditing.candidates import UNPROTECTED, Candidate, list_candidates
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.options import DEFAULTS
 from habitprint.auditing.preparation import Prepared, Subject, prepare
@@ -22,12 +23,14 @@ Canonical = Literal["town", "small town", "calls", "release"]
 @cache
 def audit_of_town(n_users: int, n_places: int, *, seed: int = 0, **options: Any) -> hp.Audit:
     """Return the audit of two tables of a town, with who is at risk: made once by each worker."""
+    assert search.list_candidates is list_candidates, "shared audits try all protections"
     return hp.audit(hp.datasets.town(n_users, n_places, seed=seed), noise=False, **options)
 
 
 @cache
 def canonical(name: Canonical) -> hp.Audit:
     """Return one of four audits, with who is at risk: made once by each worker."""
+    assert search.list_candidates is list_candidates, "shared audits try all protections"
     if name == "calls":
         return hp.audit(hp.events_from_frame(hp.datasets.calls_twin(40).events), noise=False)
     if name == "release":

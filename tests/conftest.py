@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -13,6 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 import habitprint as hp
 from audits import read_canonical
+from habitprint.auditing import search
+from habitprint.auditing.candidates import Candidate, list_candidates
 from habitprint.io.tables import write_table
 
 if TYPE_CHECKING:
@@ -89,6 +91,17 @@ def found(folder_of_audits: Path) -> hp.Audit:
 
 
 @pytest.fixture
+def few_protections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let audits try plain groups only: half their work, for tests that are not about the choice of a protection."""
+
+    def list_groups(*arguments: Any, **options: Any) -> list[Candidate]:
+        listed = list_candidates(*arguments, **options)
+        return [each for each in listed if each.name in {"none", "micro-aggregation"}]
+
+    monkeypatch.setattr(search, "list_candidates", list_groups)
+
+
+@pytest.fixture
 def town(tmp_path: Path) -> tuple[str, str]:
     """Return the names of two tables of histograms, released and known."""
     files = tmp_path / "released.csv", tmp_path / "known.parquet"
@@ -116,7 +129,8 @@ def spark() -> Iterator["SparkSession"]:
         pytest.skip(f"{error.what}: run scripts/install-java as root")
     settings = {
         "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",  # small plans gain nothing from being made anew
         "spark.sql.codegen.wholeStage": "false",  # plans are compiled for long work, and tests have little
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": QUICK_START,

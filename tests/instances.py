@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
+
+# For laws of which each example takes long: a third of the examples that the profile asks for.
+fewer_examples = settings(max_examples=max(settings.default.max_examples // 3, 1))
 
 
 def random_histograms(

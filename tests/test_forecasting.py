@@ -13,6 +13,7 @@ import habitprint as hp
 from habitprint.forecasting import Law, Measured, Scaling
 from habitprint.rates import IntervalMethod
 from habitprint.wording.risk import about_forecast, about_needed
+from nights import by_night
 
 SIZES = (31, 62, 125, 250, 500, 1000)
 LAWS = [Law(0.3, 20.0, 0.1), Law(0.5, 300.0), Law(2.0, 900.0), Law(0.1, 5.0, 0.3)]
@@ -84,7 +85,10 @@ def test_where_the_curve_itself_is_not_foretold_the_interval_is_wider() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", [Law(0.5, 300.0), Law(2.0, 900.0), Law(0.9, 50.0)])
+@pytest.mark.parametrize(
+    "law",
+    [Law(0.5, 300.0), *by_night(Law(2.0, 900.0), Law(0.9, 50.0))],
+)
 @pytest.mark.parametrize("target", [0.5, 0.1])
 def test_the_people_needed_are_the_fewest_with_whom_the_share_is_within_the_target(law: Law, target: float) -> None:
     points = curve(law)
@@ -137,7 +141,7 @@ def test_nobody_or_everybody_found_is_followed_too(right: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS[:3])
+@pytest.mark.parametrize("law", [LAWS[0], *by_night(*LAWS[1:3])])
 def test_of_people_for_whom_a_law_is_true_most_intervals_hold(law: Law) -> None:
     random = np.random.default_rng(0)
     made = [hp.forecast(people_of(law, 400, random), 4_000) for _ in range(30)]

@@ -13,6 +13,8 @@ import habitprint as hp
 from habitprint.cli.app import app
 from habitprint.io.tables import write_table
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 LONG = [("a", "bar", 1), ("a", "gym", 2), ("b", "gym", 5), ("b", "zoo", 3)]
 
 

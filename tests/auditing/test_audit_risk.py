@@ -30,6 +30,8 @@ from habitprint.evaluation import pair_chances
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_weight
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 
 @pytest.fixture(scope="module")
 def tables() -> Scenario:

@@ -11,14 +11,14 @@ import pytest
 
 import habitprint as hp
 from audits import asked, audit_of_town, canonical, run_trial
-from habitprint.attacks import Scenario, full_suite, run_suite
+from habitprint.attacks import Scenario, SuiteResult, full_suite, run_suite
 from habitprint.auditing import search
 from habitprint.auditing.candidates import UNPROTECTED, group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.search import Deepen, Step, Tried, find_protection, next_step, size_between
-from habitprint.auditing.trials import BELOW_LINE, Protections
+from habitprint.auditing.trials import BELOW_LINE, Protections, Trial
 from habitprint.auditing.verdict import Alternative, find_alternatives, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest
@@ -27,6 +27,7 @@ from habitprint.wording.pages import build_record
 from habitprint.wording.protections import about_all, about_alternative
 from habitprint.wording.releases import about_costs
 from habitprint.wording.verdict import first_screen
+from nights import by_night
 
 UTILITY_METRICS: tuple[UtilityMetric, ...] = get_args(UtilityMetric)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
@@ -34,13 +35,19 @@ DECIDE: tuple[Decide, ...] = get_args(Decide)
 EACH_METRIC = [
     pytest.param(keep, marks=() if keep in {"patterns", "totals"} else pytest.mark.nightly) for keep in UTILITY_METRICS
 ]
+BY_DAY = {("patterns", "measured"), ("patterns", "guaranteed"), ("totals", "guaranteed")}
 TABLES = Scenario(*hp.datasets.town(150, 12, seed=4), truth="same-id")
+
+
+@cache
+def attacked() -> SuiteResult:
+    return run_suite(TABLES)
 
 
 @cache
 def tried(keep: UtilityMetric, decide: Decide, most_users: int = 150) -> tuple[Goal, Protections]:
     goal = Goal(0.1, decide, keep=keep)
-    whole = run_suite(TABLES)
+    whole = attacked()
     some = TABLES.sample(most_users, goal.seed)
     part = whole if some is TABLES else run_suite(some)
     return goal, find_protection(whole, part, [], asked(goal))[0]
@@ -57,8 +64,14 @@ def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize("keep", EACH_METRIC)
+@pytest.mark.parametrize(
+    ("keep", "decide"),
+    [
+        pytest.param(keep, decide, marks=() if (keep, decide) in BY_DAY else pytest.mark.nightly)
+        for keep in UTILITY_METRICS
+        for decide in DECIDE
+    ],
+)
 def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_target(
     keep: UtilityMetric, decide: Decide
 ) -> None:
@@ -99,11 +112,15 @@ def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[]
         assert lost[middle] >= (1 - BELOW_LINE) * line  # type: ignore[operator]
 
 
+@cache
+def groups_of_all_sizes() -> dict[int, Trial]:
+    return {k: run_trial(attacked(), micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by", DECIDE)
 def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_more(by: Decide) -> None:
-    base = run_suite(TABLES)
-    trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
+    trials = groups_of_all_sizes()
     risks = {
         k: trial.guaranteed.average if by == "guaranteed" else trial.selection_rate.high for k, trial in trials.items()
     }
@@ -123,7 +140,7 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.nightly) for n in (75, 110))])
+@pytest.mark.parametrize("n", [60, *by_night(75, 110)])
 def test_sizes_between_end_at_the_least_that_is_guaranteed(n: int) -> None:
     base = run_suite(Scenario(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
@@ -152,7 +169,7 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
 
     monkeypatch.setattr(search, "next_step", note)
     goal = Goal(0.18, "measured")
-    whole = run_suite(TABLES)
+    whole = attacked()
     found, _ = find_protection(whole, whole, [], asked(goal))
     assert further
     halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.trials[1:]]
@@ -197,7 +214,7 @@ def test_the_frontier_is_that_of_the_loss_that_decides(keep: UtilityMetric) -> N
 
 @pytest.mark.slow
 def test_the_losses_of_a_protection_are_those_of_its_release() -> None:
-    whole = run_suite(TABLES)
+    whole = attacked()
     for candidate in list_candidates(TABLES.released, [], Goal(0.1), n_users=150, noise=False)[1::6]:
         trial = run_trial(whole, candidate, Goal(0.1))
         release = candidate.mechanism(TABLES.released)
@@ -213,7 +230,7 @@ def answer(found: hp.Audit) -> str:
 @pytest.mark.slow
 def test_little_is_left_only_of_what_the_release_is_for() -> None:
     released, known = hp.datasets.town(30, 8)
-    found = hp.audit((released, known), target=0.2, noise=False)
+    found = canonical("small town")
     assert found.protections.chosen is not None
     losses = hp.measure_losses(released, hp.microaggregate(released, k=30, seed=0), later=known)
     trials = list(found.protections.trials)
@@ -281,7 +298,7 @@ def test_with_fewer_people_than_it_asks_for_no_protection_is_enough() -> None:
 
 def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Alternative]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
-    whole = run_suite(TABLES)
+    whole = attacked()
     unprotected = run_trial(whole, UNPROTECTED, goal)
     unprotected = replace(unprotected, passes=False, most_confident=look_closer(whole.strongest_joint)[0])
     none = Protections(goal.keep, (unprotected,), (), None, None, (), (), 0, 150, 150)

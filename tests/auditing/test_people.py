@@ -259,6 +259,7 @@ def test_positions_of_other_places_are_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_protections")
 def test_a_report_has_a_map_that_names_no_place_and_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     joint = attempt(24, 8)
     tables, where = joint.scenario, somewhere(joint)

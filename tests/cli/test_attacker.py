@@ -19,6 +19,8 @@ from habitprint.wording.releases import about_costs, about_losses
 from habitprint.wording.verdict import details
 from outline import Outline, text_of
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 
 @pytest.fixture
 def coarse(tmp_path: Path) -> tuple[Path, Path, float]:

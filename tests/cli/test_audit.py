@@ -37,6 +37,7 @@ def weeks(tmp_path: Path) -> tuple[Path, Path]:
 COLUMNS = ("--user", "caller", "--time", "start", "--place", "antenna")
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,6 +122,7 @@ def test_events_become_a_folder_with_a_report(
     assert facts == replace(expected, run=made).to_json()
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_two_tables_of_histograms_and_a_gate_that_fails(
     weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +143,7 @@ def test_two_tables_of_histograms_and_a_gate_that_fails(
     assert facts["verdict"]["can_pass_at_all"] is False
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_an_existing_folder_is_replaced_when_asked_files_are_called_by_the_given_name_and_no_folder_is_told(
     weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +233,7 @@ def test_options_for_tables_do_not_go_with_events(
     assert "--duplicates does not go with events" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_places_split_by_hours_are_told(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

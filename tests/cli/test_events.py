@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 import habitprint as hp
 from habitprint.cli.app import app
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 CALLS = pl.DataFrame(
     {
         "caller": ["Jill"] * 4 + ["Mike"] * 3,

@@ -9,6 +9,8 @@ import pytest
 import habitprint as hp
 from command_line import run
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 
 def test_two_tables_are_followed_on_and_drawn(
     town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

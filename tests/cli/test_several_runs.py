@@ -15,6 +15,8 @@ from command_line import run
 from habitprint.io.tables import write_table
 from habitprint.mechanisms.files import key_file, open_release, owner_file, sidecar
 
+pytestmark = pytest.mark.usefixtures("few_protections")
+
 GATE = ("--decide", "measured", "--target", "20%", "--fail-above", "20%", "--no-noise")
 
 

@@ -46,7 +46,7 @@ class Ended:
 
 def make_inputs(folder: Path) -> None:
     """Write tables and events that commands can be run on."""
-    for name, side in zip("ab", hp.datasets.town(40, 12, seed=1), strict=True):
+    for name, side in zip("ab", hp.datasets.town(20, 8, seed=1), strict=True):
         write_table(side.to_table(), folder / f"{name}.csv")
     lines = (
         f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
@@ -66,7 +66,7 @@ COMMANDS = {
     "reproduce": ["reproduce", "mine.toml", "--out", "paper"],
     "path": ["path", "a.csv", "b.csv", "--plot", "path.svg", "--out", "path.csv"],
     "train": ["train", "a.csv", "b.csv", "--out", "weight.json"],
-    "datasets": ["datasets", "make", "cdr", "--users", "300", "--out", "calls.csv", "--antennas", "antennas.csv"],
+    "datasets": ["datasets", "make", "cdr", "--users", "100", "--out", "calls.csv", "--antennas", "antennas.csv"],
 }
 # What belongs together, in the order in which it appears: whoever sees the last sees all.
 TOGETHER = {

@@ -19,11 +19,13 @@ from disturbed import (
 )
 
 import habitprint as hp
+from nights import by_night
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 N_KILLS = int(os.environ.get("FUZZ_KILLS", "20"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 CODES = {signal.SIGINT: {0, 130}, signal.SIGTERM: {0, 143, -signal.SIGTERM}, signal.SIGKILL: {0, -signal.SIGKILL}}
+BY_DAY = (1, 2, 3)  # each signal once, and what writes two files, four files and a folder; the others by night
 LONGEST = 4.0  # seconds of a command on an idle machine; the moments are spread over them
 pytestmark = pytest.mark.slow
 
@@ -46,7 +48,7 @@ def faults_of(name: str, folder: Path, ended: Ended, inputs: dict[str, bytes]) -
 
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(number, marks=pytest.mark.nightly if number >= len(COMMANDS) else ()) for number in range(N_KILLS)],
+    [pytest.param(number, marks=() if number in BY_DAY else pytest.mark.nightly) for number in range(N_KILLS)],
 )
 def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, number: int) -> None:
     name, how, when = moment(number)
@@ -61,7 +63,7 @@ def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, numb
     assert not faults, f"{name}, {how.name} after {when:.2f} s: {faults}"
 
 
-@pytest.mark.parametrize("n_moves", [1, 4, *(pytest.param(number, marks=pytest.mark.nightly) for number in (2, 3))])
+@pytest.mark.parametrize("n_moves", [4, *by_night(1, 2, 3)])
 def test_at_no_moment_between_two_moves_is_a_table_without_its_key(tmp_path: Path, n_moves: int) -> None:
     make_inputs(tmp_path)
     inputs = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -71,9 +73,7 @@ def test_at_no_moment_between_two_moves_is_a_table_without_its_key(tmp_path: Pat
     assert not (tmp_path / "safer.csv").exists()
 
 
-@pytest.mark.parametrize(
-    "n_moves", [1, 8, *(pytest.param(number, marks=pytest.mark.nightly) for number in range(2, 8))]
-)
+@pytest.mark.parametrize("n_moves", [8, *by_night(*range(1, 8))])
 def test_at_no_moment_does_an_old_table_stand_beside_a_new_key_and_the_next_run_tidies_up(
     tmp_path: Path, n_moves: int
 ) -> None:

@@ -1,5 +1,6 @@
 """Groups for micro-aggregation: as published, as defined in whole numbers, and never too small."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,15 @@ def partition(labels: np.ndarray) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(labels == label).tolist()) for label in labels}
 
 
+def of_data(sizes: Sequence[int]) -> list[Any]:
+    """Return all data sets with all sizes of groups; the largest data set by day with one size only."""
+    return [
+        pytest.param(name, k, marks=pytest.mark.nightly if name == "eia" and k != SIZES[-1] else ())
+        for name in ("tarragona", "census", "eia")
+        for k in sizes
+    ]
+
+
 @pytest.mark.parametrize("k", SIZES)
 @pytest.mark.parametrize("name", ["tarragona", "census", "eia"])
 def test_mdav_loses_what_was_published(name: str, k: int) -> None:
@@ -62,8 +72,7 @@ def test_mdav_loses_what_was_published(name: str, k: int) -> None:
     assert np.bincount(labels).min() >= k
 
 
-@pytest.mark.parametrize("k", SIZES)
-@pytest.mark.parametrize("name", ["tarragona", "census", pytest.param("eia", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "k"), of_data(SIZES))
 def test_successive_selection_loses_what_was_recomputed(name: str, k: int) -> None:
     rows = standardised(name)
     labels = grouping.successive_groups(sparse.csr_array(rows), k, "l2")
@@ -71,8 +80,7 @@ def test_successive_selection_loses_what_was_recomputed(name: str, k: int) -> No
     assert np.bincount(labels).min() >= k
 
 
-@pytest.mark.parametrize("k", [2, *SIZES, 20, 50])
-@pytest.mark.parametrize("name", ["tarragona", "census", pytest.param("eia", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "k"), of_data([2, *SIZES, 20, 50]))
 def test_the_best_groups_lose_less_than_those_of_the_published_methods(name: str, k: int) -> None:
     rows = standardised(name)
     labels = best_groups(find_neighbours(sparse.csr_array(rows), "l2", k), k)

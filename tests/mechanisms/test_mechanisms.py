@@ -13,7 +13,7 @@ from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.recoding import REST
 from habitprint.wording.releases import about_step
-from instances import shuffled, tables
+from instances import fewer_examples, shuffled, tables
 
 MECHANISMS = [
     hp.KeepTopPlaces(2),
@@ -36,6 +36,7 @@ MECHANISMS = [
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@fewer_examples
 @given(histograms=tables(max_users=8))
 def test_a_release_keeps_its_guarantees_and_has_possible_counts(
     mechanism: hp.Mechanism, histograms: hp.Histograms
@@ -51,6 +52,7 @@ def test_a_release_keeps_its_guarantees_and_has_possible_counts(
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@fewer_examples
 @given(histograms=tables(max_users=8), seed=st.integers(0, 3))
 def test_the_order_of_rows_and_columns_changes_nothing(
     mechanism: hp.Mechanism, histograms: hp.Histograms, seed: int

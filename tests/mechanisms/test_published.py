@@ -15,6 +15,7 @@ from habitprint.io.files import move_into_place
 from habitprint.mechanisms.files import owner_file, sidecar
 from habitprint.mechanisms.recipe import to_text
 from habitprint.wording.releases import tell_release
+from instances import fewer_examples
 
 # Rows that differ in what most protections hide: many originals become the same table.
 ROWS = ["aaab", "aaac", "aaacd", "aaabb", "aaaddd", "b", None]
@@ -62,6 +63,7 @@ def told(release: hp.Release) -> str:
 
 
 @pytest.mark.slow
+@fewer_examples
 @given(chain=st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))
 def test_originals_that_become_the_same_table_by_the_same_steps_tell_the_same(chain: list[hp.Mechanism]) -> None:
     told_beside: dict[str, set[str]] = defaultdict(set)
@@ -88,7 +90,7 @@ def test_no_user_and_no_place_is_named_that_the_table_does_not_show(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", [".csv", pytest.param(".parquet", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_equal_tables_have_equal_sidecars_byte_for_byte(tmp_path: Path, chain: list[hp.Mechanism], ending: str) -> None:
     sidecars: dict[bytes, set[bytes]] = defaultdict(set)

@@ -19,6 +19,7 @@ from habitprint.attacks import run_attack
 from habitprint.auditing.curves import duration_curve, measure_times
 from habitprint.periods import DayTable, Period, count_days
 from habitprint.periods.periods import KnownInHalves
+from instances import fewer_examples
 
 MONDAY = date(2012, 4, 9)
 ZONE = "America/Sao_Paulo"  # where clocks went forward at midnight
@@ -73,6 +74,7 @@ def test_a_day_table_is_what_counting_by_hand_gives(kind: str, rows: list[tuple[
 
 @pytest.mark.parametrize("count", ["visits", "seconds"])
 @pytest.mark.parametrize("period", PERIODS, ids=lambda period: type(period).__name__)
+@fewer_examples
 @given(rows=visits)
 def test_a_split_of_a_day_table_is_that_of_its_events(period: Period, count: Any, rows: list[tuple[Any, ...]]) -> None:
     events = events_of(rows)

@@ -94,6 +94,13 @@ def anywhere(request: pytest.FixtureRequest, browser: Browser, report: Path) -> 
     found.page.context.close()
 
 
+@pytest.fixture(params=SIZES)
+def sized(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Iterator[Visit]:
+    found = visit(browser, report, request.param)
+    yield found
+    found.page.context.close()
+
+
 @pytest.fixture
 def desk(browser: Browser, report: Path) -> Iterator[Visit]:
     found = visit(browser, report)
@@ -112,8 +119,8 @@ def test_every_picture_is_drawn_and_nothing_is_said_or_asked_for(anywhere: Visit
     assert anywhere.asked == [report.as_uri()]
 
 
-def test_the_page_never_scrolls_sideways(anywhere: Visit) -> None:
-    widths = anywhere.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+def test_the_page_never_scrolls_sideways(sized: Visit) -> None:
+    widths = sized.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert widths[0] <= widths[1]
 
 
@@ -140,11 +147,11 @@ def test_pictures_follow_the_colour_scheme(desk: Visit) -> None:
     assert colours() == light  # paper is always light
 
 
-def test_tooltips_show_what_a_dot_means(anywhere: Visit, found: hp.Audit) -> None:
-    dot = anywhere.page.locator("#answer-picture svg .mark-symbol path").first
+def test_tooltips_show_what_a_dot_means(sized: Visit, found: hp.Audit) -> None:
+    dot = sized.page.locator("#answer-picture svg .mark-symbol path").first
     dot.scroll_into_view_if_needed()
     dot.hover(force=True)  # another dot may lie on it
-    tooltip = anywhere.page.locator("#vg-tooltip-element")
+    tooltip = sized.page.locator("#vg-tooltip-element")
     expect(tooltip).to_be_visible()
     assert any(trial.label in tooltip.inner_text() for trial in found.protections.trials)
     assert "95% interval" in tooltip.inner_text()
@@ -176,8 +183,8 @@ def test_protections_come_in_order_of_loss_and_one_that_passes_is_marked(desk: V
     assert desk.page.locator("table.sortable tr.marked").count() == 1
 
 
-def test_what_a_row_is_about_stays_in_sight_where_its_table_is_scrolled(anywhere: Visit) -> None:
-    table = anywhere.page.locator(".scroll:has(.sortable)").first
+def test_what_a_row_is_about_stays_in_sight_where_its_table_is_scrolled(sized: Visit) -> None:
+    table = sized.page.locator(".scroll:has(.sortable)").first
     name = table.locator("tbody tr th").first
     before = name.bounding_box()
     assert table.evaluate("(each) => { each.scrollLeft = 200; return each.scrollLeft; }") > 0
@@ -200,15 +207,15 @@ def test_tables_sort_with_the_keyboard_alone(desk: Visit) -> None:
     assert labels == places
 
 
-def test_the_first_tab_offers_to_skip_to_the_answer(anywhere: Visit) -> None:
-    anywhere.page.keyboard.press("Tab")
-    link = anywhere.page.get_by_role("link", name="Skip to the answer")
+def test_the_first_tab_offers_to_skip_to_the_answer(sized: Visit) -> None:
+    sized.page.keyboard.press("Tab")
+    link = sized.page.get_by_role("link", name="Skip to the answer")
     expect(link).to_be_focused()
     expect(link).to_be_in_viewport()
     outline = link.evaluate("(element) => getComputedStyle(element).outlineStyle")
     assert outline == "solid"
-    anywhere.page.keyboard.press("Enter")
-    expect(anywhere.page.locator("#answer")).to_be_focused()
+    sized.page.keyboard.press("Enter")
+    expect(sized.page.locator("#answer")).to_be_focused()
 
 
 def test_headings_go_down_one_level_at_a_time(desk: Visit) -> None:

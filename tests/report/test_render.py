@@ -157,7 +157,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(found: hp.Audit, h
 @pytest.mark.slow
 def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing, "MOST_USERS", 60)
-    found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.15, noise=False)
+    found = hp.audit(hp.datasets.town(100, 15, seed=4), target=0.15, noise=False)
     text = text_of(found)
     n_tried, n_on_all = found.protections.n_tried, found.protections.n_on_all
     assert n_tried > n_on_all

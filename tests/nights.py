@@ -1,0 +1,16 @@
+"""Cases of a law that are left to the night."""
+
+from typing import Any
+
+import pytest
+
+
+def by_night(*values: Any) -> list[Any]:
+    """Return cases that `make nightly` tests beside those that `make test` does.
+
+    Examples
+    --------
+    >>> by_night(7)[0].values
+    (7,)
+    """
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
