@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import pytest
+
 import habitprint as hp
 from habitprint.attacks import SuiteResult, run_suite
 from habitprint.auditing import search
@@ -49,6 +51,19 @@ def prepare_events(events: hp.Events, period: Period | None = None, options: hp.
 def asked(goal: Goal, **others: Any) -> hp.AuditOptions:
     """Return the options of an audit with a goal, without noise."""
     return hp.AuditOptions(**vars(goal), noise=False, **others)
+
+
+@contextmanager
+def only_groups() -> Iterator[None]:
+    """Let audits try plain groups only: half their work, for tests that are not about the choice of a protection."""
+
+    def list_groups(*arguments: Any, **options: Any) -> list[Candidate]:
+        listed = list_candidates(*arguments, **options)
+        return [each for each in listed if each.name in {"none", "micro-aggregation"}]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "list_candidates", list_groups)
+        yield
 
 
 def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal) -> Trial:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -12,9 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import habitprint as hp
-from audits import read_canonical
-from habitprint.auditing import search
-from habitprint.auditing.candidates import Candidate, list_candidates
+from audits import only_groups, read_canonical
 from habitprint.io.tables import write_table
 
 if TYPE_CHECKING:
@@ -91,14 +89,10 @@ def found(folder_of_audits: Path) -> hp.Audit:
 
 
 @pytest.fixture
-def few_protections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let audits try plain groups only: half their work, for tests that are not about the choice of a protection."""
-
-    def list_groups(*arguments: Any, **options: Any) -> list[Candidate]:
-        listed = list_candidates(*arguments, **options)
-        return [each for each in listed if each.name in {"none", "micro-aggregation"}]
-
-    monkeypatch.setattr(search, "list_candidates", list_groups)
+def few_protections() -> Iterator[None]:
+    """Let audits of a test try plain groups only."""
+    with only_groups():
+        yield
 
 
 @pytest.fixture

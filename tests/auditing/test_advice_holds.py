@@ -72,11 +72,12 @@ DATA: dict[str, Callable[[], Pair]] = {
 
 
 TARGETS = (0.02, 0.05, 0.2)
+BY_NIGHT = {"web", "categories"}
 CASES = [
-    pytest.param(name, target, marks=() if at % 3 == number % 3 else pytest.mark.nightly)
+    pytest.param(name, target, marks=() if at % 3 == number % 3 and name not in BY_NIGHT else pytest.mark.nightly)
     for number, name in enumerate(DATA)
     for at, target in enumerate(TARGETS)
-]  # each kind of data with one target, and by night with all
+]  # four kinds of data with one target, and by night all with all
 
 
 @pytest.mark.parametrize(("name", "target"), CASES)

@@ -378,7 +378,7 @@ def test_what_an_audit_finds_does_not_depend_on_what_it_does_at_the_same_time(mo
     found = []
     for n_cores in (1, 4):
         monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
-        audit = hp.audit(hp.datasets.town(20, 6), target=0.3, noise=False)
+        audit = hp.audit(hp.datasets.town(12, 5), target=0.3, noise=False)
         found.append((audit.to_json(), audit.users))
     (one, users_of_one), (other, users_of_other) = found
     assert one == other

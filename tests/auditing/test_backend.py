@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import asked, audit_of_town
+from audits import asked, canonical, only_groups
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.goal import Goal
@@ -70,7 +70,8 @@ class Nearby:
 
 @pytest.fixture(scope="module")
 def sampled() -> hp.Audit:
-    return hp.audit(TOWN, backend=Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
+    with only_groups():
+        return hp.audit(TOWN, backend=Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
 
 
 def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
@@ -104,6 +105,7 @@ def test_the_attack_on_all_is_the_one_that_later_stages_repeat(sampled: hp.Audit
     assert {attack.rate.n for attack in sampled.attacks} == {N_SAMPLE}
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: hp.Audit) -> None:
     assert sampled.forecast is not None
     assert sampled.on_all is not None
@@ -181,8 +183,8 @@ def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled:
 
 
 def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
-    found = hp.audit(TOWN, backend=Nearby(N), target=0.1, noise=False).to_json()
-    here = audit_of_town(N, 25, seed=4, target=0.1).to_json()
+    found = hp.audit(hp.datasets.town(30, 8), backend=Nearby(30), target=0.2, noise=False).to_json()
+    here = canonical("small town").to_json()
     assert found["on_all"] is None
     assert found == here
 
@@ -215,7 +217,7 @@ def test_the_attacker_knows_all_people_and_those_of_the_sample_where_it_is_attac
     assert "of 160 people" in record
     assert in_sample in page
     assert "--overlap" not in page  # it would be refused
-    here = to_markdown(build_record(audit_of_town(N, 25, seed=4, target=0.1)))
+    here = to_markdown(build_record(canonical("small town")))
     assert "sample" not in here
 
 
@@ -261,6 +263,7 @@ def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: di
         hp.audit("calls", backend=Unreachable(N_SAMPLE), truth={"p": "Jo"})
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_two_earlier_tables_to_train_on_are_heard() -> None:
     found = hp.audit(TOWN, backend=Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
     assert (found.training.on, found.training.missing) == ("given tables", None)

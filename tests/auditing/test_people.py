@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town
+from audits import audit_of_town, only_groups
 from command_line import run
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
@@ -33,7 +33,8 @@ TOWN = hp.datasets.town(120, 20, seed=3)
 
 @pytest.fixture(scope="module")
 def audit() -> hp.Audit:
-    return hp.audit(TOWN, target=0.1, noise=False)
+    with only_groups():
+        return hp.audit(TOWN, target=0.1, noise=False)
 
 
 @pytest.mark.slow
@@ -107,6 +108,7 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_protections")
 def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
     person_target = 0.05
     found = hp.audit(TOWN, target=0.25, person_target=person_target, noise=False)
@@ -122,6 +124,7 @@ def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_protections")
 def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_each() -> None:
     found = hp.audit(TOWN, target=1.0, person_target=0.2, decide="measured", noise=False)
     assert found.verdict.passes is False

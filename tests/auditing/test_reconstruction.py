@@ -355,7 +355,7 @@ def test_two_releases_in_other_groups_show_more_than_one() -> None:
 
 
 def test_a_file_of_groups_meets_no_target_without_its_original_and_nothing_done_to_it_does() -> None:
-    released, known = long_tailed(100, 2_000)
+    released, known = long_tailed(60, 1_000)
     exact = hp.microaggregate(released, k=20, units=None)
     for source in (hp.Release(exact.histograms, exact.steps), exact.histograms):
         found = hp.audit((source, known), target=0.05, noise=False)
