@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import habitprint as hp
-from audits import asked, canonical, only_groups
+from audits import asked, canonical
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.goal import Goal
@@ -70,8 +70,7 @@ class Nearby:
 
 @pytest.fixture(scope="module")
 def sampled() -> hp.Audit:
-    with only_groups():
-        return hp.audit(TOWN, backend=Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
+    return hp.audit(TOWN, backend=Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
 
 
 def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
@@ -182,9 +181,10 @@ def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled:
     assert not found.verdict.passes
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
-    found = hp.audit(hp.datasets.town(30, 8), backend=Nearby(30), target=0.2, noise=False).to_json()
-    here = canonical("small town").to_json()
+    found = hp.audit(TOWN, backend=Nearby(N), target=0.1, noise=False).to_json()
+    here = hp.audit(TOWN, target=0.1, noise=False).to_json()
     assert found["on_all"] is None
     assert found == here
 
