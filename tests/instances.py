@@ -11,7 +11,7 @@ from scipy import sparse
 import habitprint as hp
 
 # For laws of which each example takes long: a third of the examples that the profile asks for.
-fewer_examples = settings(max_examples=max(settings.default.max_examples // 3, 1))
+fewer_examples = settings(max_examples=max(settings().max_examples // 3, 1))
 
 
 def random_histograms(

@@ -392,7 +392,7 @@ class Scaling:
         why = "it is the share of people who may be identified"
         require_number("target", target, why=why, fix="write 0.05 for 5%", above=0, below=1)
         ends = cache(self._ends)  # the searches of the three ends begin at the same numbers
-        share, low, high = (_first_number(lambda n, end=end: ends(n)[end] <= target) for end in range(3))
+        share, low, high = (_first_number(ends, end, target) for end in range(3))
         return PeopleNeeded(target, share, low, high, self.n_measured)
 
     def _floor(self, n: float) -> float:
@@ -445,14 +445,14 @@ class Scaling:
         return np.asarray(expit(_quantiles(ahead, np.repeat(self.laws.weights, N_FACTORS))), np.float64)
 
 
-def _first_number(is_within: Callable[[int], bool]) -> int | None:
-    """Return the smallest number of people that is within a target, where all larger ones are too."""
+def _first_number(ends: Callable[[int], tuple[float, float, float]], end: int, target: float) -> int | None:
+    """Return the smallest number of people at which an end is within a target; it is so at all larger ones."""
     most = 1
-    while not is_within(most):
+    while ends(most)[end] > target:
         if most == MOST_PEOPLE:
             return None
         most *= 10
-    return bisect_left(range(most), True, lo=most // 10, key=is_within)  # noqa: FBT003
+    return bisect_left(range(most), True, lo=most // 10, key=lambda n: ends(n)[end] <= target)  # noqa: FBT003
 
 
 def _quantiles(values: Floats, weights: Floats) -> Floats:

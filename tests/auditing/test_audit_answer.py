@@ -261,8 +261,9 @@ def test_users_needed_is_the_least_number() -> None:
     assert hp.wilson_interval(0, 72)[1] > 0.05 >= hp.wilson_interval(0, 73)[1]
 
 
+@pytest.mark.usefixtures("few_protections")
 def test_few_users_do_not_hide_a_plain_no_nor_a_proof() -> None:
-    found = hp.audit(hp.datasets.town(110, 6), noise=False)
+    found = hp.audit(hp.datasets.town(200, 6), noise=False)
     assert found.strongest.rate.low > 0.05
     assert found.verdict.reason == "above target"
     assert advised(found).guaranteed.average <= 0.05

@@ -69,9 +69,9 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
 
 
 def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = Scenario(*hp.datasets.town(200, 20, seed=4), truth="same-id")
+    tables = Scenario(*hp.datasets.town(400, 25, seed=4), truth="same-id")
     goal = Goal(0.15, "measured")
-    first = tried_on(80, tables, goal)
+    first = tried_on(120, tables, goal)
     assert first.measured is not None
     label = first.trials[first.measured].label
 
@@ -81,7 +81,7 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
         return replace(trial, hold_out_rate=everybody) if candidate.label == label else trial
 
     monkeypatch.setattr(search, "make_trial", find_everybody)
-    second = tried_on(80, tables, goal)
+    second = tried_on(120, tables, goal)
     assert second.measured is not None
     chosen = second.trials[second.measured]
     assert chosen.label != label

@@ -60,7 +60,7 @@ def shown(found: Protections) -> list[Trial]:
 def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
     monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
 ) -> None:
-    tables = Scenario(*hp.datasets.town(45, 8, seed=seed), truth="same-id")
+    tables = Scenario(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
     whole = run_suite(tables)
 
     def attack_all(tables: Scenario, *_ways: object, **_options: Any) -> SuiteResult:
