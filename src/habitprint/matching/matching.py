@@ -55,12 +55,6 @@ class Proof:
         for potential in (self.released_potential, self.known_potential):
             potential.setflags(write=False)
 
-    @property
-    def is_finite(self) -> bool:
-        """Return whether everything in it is a number: otherwise it bounds nothing."""
-        everything = (*self.released_potential, *self.known_potential, self.price)
-        return all(map(math.isfinite, everything))
-
     def bound(self, size: int) -> float:
         """Return Σu + Σv + size · price: no matching of `size` pairs gains more."""
         return math.fsum((*self.released_potential, *self.known_potential, size * self.price))
@@ -71,7 +65,7 @@ class Proof:
         if bound == 0:
             return 0.0
         found = 1.0 - total_gain / bound
-        return max(0.0, found) if math.isfinite(found) else 1.0  # NaN proves nothing
+        return max(0.0, found) if math.isfinite(found) else 1.0  # potentials that are no numbers prove nothing
 
     def raised_to_cover(self, sides: Sides, progress: Progress = silent) -> "Proof":
         """Return a proof that holds even if this one does not: potentials are raised where a pair was not covered.
@@ -290,12 +284,6 @@ class Matching(Shown, Framed):
                 f"a {self.method} matching has no proof to verify",
                 why="one-by-one matching optimises no total, so nothing can be proven optimal",
                 fix="use method='joint' or 'approximate'",
-            )
-        if not self.proof.is_finite:
-            raise InputError(
-                "the potentials or the price are not all finite numbers",
-                why="a proof with such numbers bounds nothing",
-                fix="make the matching with habitprint.match",
             )
         released, known = align(released.in_order(), known.in_order())
         rows, columns = self.rows_in(released, known)
