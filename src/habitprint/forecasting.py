@@ -224,6 +224,23 @@ class Forecast(Shown):
         return self.high - self.low > VAGUE
 
 
+def require_population(name: str, n: object) -> None:
+    """Raise `InputError` unless a number is one of people, and not more than there are.
+
+    Examples
+    --------
+    >>> require_population("population", 10**11)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: population 100000000000: no population is that large
+      why: it is a number of people
+      fix: use a whole number from 1 to 10,000,000,000
+    """
+    why, fix = "it is a number of people", f"use a whole number from 1 to {MOST_PEOPLE:,}"
+    require_whole(name, n, 1, why=why, fix=fix)
+    if n > MOST_PEOPLE:  # type: ignore[operator]
+        raise InputError(f"{name} {n}: no population is that large", why=why, fix=fix)
+
+
 def forecast(
     measured: Iterable[SizedRate | Evaluation] | Impostors, n: int, *, target: float | None = None
 ) -> Forecast:
@@ -376,10 +393,7 @@ class Scaling:
 
     def at(self, n: int, target: float | None = None) -> Forecast:
         """Return the forecast for n people; with a target, also how many it takes to be within it."""
-        require_whole("n", n, 1, why="it is a number of people", fix="give how many people there would be")
-        if n > MOST_PEOPLE:
-            why, fix = "no population is that large", f"give at most {MOST_PEOPLE:,}"
-            raise InputError(f"there is no forecast for {n:,} people", why=why, fix=fix)
+        require_population("n", n)
         sizes = np.geomspace(min(self.smallest, n), max(n, self.n_measured), N_FAN)
         whole = sorted({round(size) for size in sizes} | {n, self.n_measured})
         fan = tuple(FanPoint(size, *self._ends(size)) for size in whole)

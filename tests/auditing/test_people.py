@@ -12,7 +12,7 @@ import habitprint as hp
 from audits import audit_of_town, only_groups
 from command_line import run
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
-from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
+from habitprint.auditing.goal import FAIL, OPEN, PASS, Goal, RiskEvidence, judge
 from habitprint.auditing.people import (
     FEWEST_CONFIDENT,
     FEWEST_PEOPLE,
@@ -100,7 +100,7 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
     assert found is not None
     assert found.most_confident.high <= 0.2
     cases = (0.2, None), (0.21, None), (0.21, found)
-    evidence = [Evidence(GuaranteedRisk(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
+    evidence = [RiskEvidence(GuaranteedRisk(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
     judged = [judge(goal, each, criteria=("person",)) for each in evidence]
     assert judged == [PASS, FAIL, PASS if decide == "measured" else FAIL]
     not_looked = judge(goal, replace(evidence[1], is_looked_at=False))

@@ -7,7 +7,7 @@ import pytest
 
 from habitprint.attacks import Outcome
 from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, top_places
-from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Evidence, Goal, judge
+from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Goal, RiskEvidence, judge
 from habitprint.auditing.reconstruction import TakenApart
 from habitprint.auditing.search import Deepen, Done, Step, Tried, Try, next_step
 from habitprint.auditing.trials import NotTried, Trial
@@ -36,7 +36,7 @@ def made_up(
     """Return a trial of which an attack identifies a share of the people."""
     rate = Rate.of(share * N, N, 1 / N)
     bound = GuaranteedRisk(guaranteed, guaranteed)
-    judged = judge(goal, Evidence(bound, rate.high, is_full_suite=is_full_suite, is_looked_at=False))
+    judged = judge(goal, RiskEvidence(bound, rate.high, is_full_suite=is_full_suite, is_looked_at=False))
     return Trial(
         name=candidate.name,
         parameter=candidate.parameter,
@@ -177,9 +177,9 @@ def test_a_judgement_is_open_only_where_more_could_be_measured(by: Decide, is_lo
     unsafe, safe = GuaranteedRisk(0.5, 0.5), GuaranteedRisk(0.01, 0.01)
     unknown = FAIL if is_looked_at else OPEN
     for goal in (Goal(0.1, by), Goal(0.1, by, confident_target=0.1), Goal(0.1, by, person_target=0.1)):
-        guaranteed = judge(goal, Evidence(safe, 1.0, is_full_suite=False, is_looked_at=is_looked_at))
+        guaranteed = judge(goal, RiskEvidence(safe, 1.0, is_full_suite=False, is_looked_at=is_looked_at))
         assert guaranteed is (PASS if goal.confident_target is None else unknown)
-        first = judge(goal, Evidence(unsafe, 0.05, is_full_suite=False, is_looked_at=False))
+        first = judge(goal, RiskEvidence(unsafe, 0.05, is_full_suite=False, is_looked_at=False))
         assert first is (OPEN if by == "measured" else FAIL)
-        assert judge(goal, Evidence(unsafe, 0.2, is_looked_at=is_looked_at)) is FAIL
-        assert judge(goal, Evidence(safe, 0.0, TakenApart(is_grouped=True))) is FAIL
+        assert judge(goal, RiskEvidence(unsafe, 0.2, is_looked_at=is_looked_at)) is FAIL
+        assert judge(goal, RiskEvidence(safe, 0.0, TakenApart(is_grouped=True))) is FAIL

@@ -64,14 +64,14 @@ REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FI
 TIMES_AS_MANY = 10  # default of `population`, in multiples of the attacked people
 MOST_USERS = 5_000  # most users on whom coarser places and all protections are tried first
 
-Kind = Literal["events", "histograms"]
+SourceKind = Literal["events", "histograms"]
 TrainedOn = Literal["own data", "given tables"]
-Rows = Literal["attacks", "curves", "protections", "claims", "people"]
+FrameRows = Literal["attacks", "curves", "protections", "claims", "people"]
 Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claims", "reliability", "map"]
 
 
 @dataclass(frozen=True)
-class Run:
+class AuditRun:
     """The origin of an audit: data, day, command and files.
 
     Facts that only the preparer of the data knows are None or empty if they were not passed on (`Preparation`).
@@ -95,7 +95,7 @@ class Run:
     """
 
     source: str
-    kind: Kind
+    kind: SourceKind
     made_on: date
     active: int | None = None
     count: str | None = None
@@ -109,7 +109,7 @@ class Run:
     __repr__ = abbreviated
 
     @classmethod
-    def of(cls, subject: Subject, source: str) -> "Run":
+    def of(cls, subject: Subject, source: str) -> "AuditRun":
         """Return the origin of a subject, without folders."""
         told, is_events = subject.preparation, isinstance(subject.source, Events)
         spec = told.events
@@ -192,7 +192,7 @@ class Audit(Shown):
     """
 
     options: AuditOptions
-    run: Run
+    run: AuditRun
     versions: Mapping[str, str]
     data: DataFacts
     weight: str
@@ -213,7 +213,7 @@ class Audit(Shown):
     def __repr__(self) -> str:
         return f"Audit(of {self.run.source!r}: {self.verdict.reason}; {self.strongest.rate.words})"
 
-    def to_frame(self, rows: Rows = "attacks") -> pl.DataFrame:
+    def to_frame(self, rows: FrameRows = "attacks") -> pl.DataFrame:
         """Return a part of the results as a frame.
 
         Parameters
@@ -231,7 +231,7 @@ class Audit(Shown):
         >>> found.to_frame("people").height
         12
         """
-        require_option("rows", rows, get_args(Rows))
+        require_option("rows", rows, get_args(FrameRows))
         if rows == "people":
             return self.users
         if rows == "protections":
@@ -516,7 +516,7 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
         options = msgspec.structs.replace(options, name=_as_text(options.name))
     called = options.name or subject.preparation.source or _name_of(subject.source)
     subject = subject.opened()
-    run = Run.of(subject, called)
+    run = AuditRun.of(subject, called)
     progress("checking the data", 0, 1)
     prepared = prepare(subject, options, progress)
     # Accepted codes that stop nothing are not recorded.
@@ -525,7 +525,7 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     return _audit(prepared, subject, msgspec.structs.replace(options, accept=accepted), run, progress)
 
 
-def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run, progress: Progress) -> Audit:
+def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: AuditRun, progress: Progress) -> Audit:
     seed, goal, grid, tables = options.seed, options.goal, subject.grid, prepared.tables
     everybody, side = prepared.facts.scope.whole, None if grid is None else grid.side
     weights, training = _learn(prepared, subject.training, seed, progress)

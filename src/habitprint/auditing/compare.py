@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from habitprint.attacks import Outcome
-from habitprint.auditing.audit import Audit, Run
+from habitprint.auditing.audit import Audit, AuditRun
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.preparation import Scope
 from habitprint.auditing.trials import Trial
@@ -27,7 +27,7 @@ FEWEST = 2
 AdviceGiven = Literal["none is needed", "a protection", "sample meets the target", "none is enough"]
 
 
-def _counted_how(run: Run) -> str | None:
+def _counted_how(run: AuditRun) -> str | None:
     if run.count is None:
         return None
     spec = run.events or EventSpec()

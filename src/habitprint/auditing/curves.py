@@ -513,7 +513,7 @@ def measure_times(
         linked = _linked(repeated, n_days)
         attack_each(linked, None)  # who has two releases has everybody in them
         linkage = _linkage(repeated, _n_days(release), [rates.get((each, None)) for each in linked])
-    other_time = _know_all_other_time(prepared, file, whole, weights, overlap, progress)
+    other_time = _know_all_other_time(prepared, whole, weights, overlap, progress)
     how: Measure = "pairs of periods" if pairs else "too short"
     return Times(Curve(*PAIRS, how, tuple(points), n_sampled), distance, other_time, linkage)
 
@@ -559,15 +559,10 @@ def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, 
 
 
 def _know_all_other_time(
-    prepared: Prepared,
-    file: DayRange,
-    whole: AttackResult,
-    weights: Sequence[Weight],
-    overlap: float | None,
-    progress: Progress,
+    prepared: Prepared, whole: AttackResult, weights: Sequence[Weight], overlap: float | None, progress: Progress
 ) -> Outcome | None:
-    source, release = prepared.source, prepared.facts.scope.released.one_range
-    if source is None or release is None or 2 * _n_days(release) >= _n_days(file):
+    source, release, file = prepared.source, prepared.facts.scope.released.one_range, _file_range(prepared)
+    if source is None or release is None or file is None or 2 * _n_days(release) >= _n_days(file):
         return None
     known = [(first or date.min, last or date.max) for first, last in prepared.facts.scope.known.ranges]
     if all(any(first <= day.day <= last for first, last in (release, *known)) for day in source.calendar.usual):

@@ -66,7 +66,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RiskEvidence:
     """The evidence about the risk of one table, for a judgement.
 
     Parameters
@@ -95,7 +95,7 @@ class Evidence:
 
 
 def judge(
-    goal: Goal, evidence: Evidence, by: Decide | None = None, criteria: tuple[Criterion, ...] = CRITERIA
+    goal: Goal, evidence: RiskEvidence, by: Decide | None = None, criteria: tuple[Criterion, ...] = CRITERIA
 ) -> Judgement:
     """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
 
@@ -111,7 +111,7 @@ def judge(
 
     Examples
     --------
-    >>> some = Evidence(GuaranteedRisk(1.0, 1.0), 0.04, is_full_suite=False)
+    >>> some = RiskEvidence(GuaranteedRisk(1.0, 1.0), 0.04, is_full_suite=False)
     >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
     (['FAIL', 'OPEN'], 'FAIL')
     """
@@ -125,7 +125,7 @@ def judge(
     return min(judged[each] for each in criteria)
 
 
-def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
+def _pointing(goal: Goal, evidence: RiskEvidence, by: Decide) -> Judgement:
     if evidence.guaranteed.is_within(goal.target):
         return PASS
     if by == "guaranteed" or evidence.high > goal.target:
@@ -133,7 +133,7 @@ def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     return PASS if evidence.is_full_suite else OPEN
 
 
-def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
+def _person(goal: Goal, evidence: RiskEvidence, by: Decide) -> Judgement:
     if goal.person_target is None or evidence.guaranteed.is_within_for_each(goal.person_target):
         return PASS
     if by == "measured" and evidence.confidence is not None:
@@ -141,7 +141,7 @@ def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     return FAIL if by == "guaranteed" or evidence.is_looked_at else OPEN
 
 
-def _most_confident(goal: Goal, evidence: Evidence) -> Judgement:
+def _most_confident(goal: Goal, evidence: RiskEvidence) -> Judgement:
     if goal.confident_target is None:
         return PASS
     if evidence.most_confident is None:

@@ -6,9 +6,9 @@ from typing import Annotated, get_args
 
 from habitprint.auditing.goal import Decide, Goal
 from habitprint.checks import Code
-from habitprint.errors import InputError, require_option, require_seed, require_whole
+from habitprint.errors import InputError, require_option, require_seed
 from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
-from habitprint.forecasting import MOST_PEOPLE
+from habitprint.forecasting import require_population
 from habitprint.losses import UtilityMetric
 from habitprint.wording.findings import to_codes
 
@@ -47,8 +47,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     """
 
     overlap: Annotated[
-        float | None,
-        rate("Share of the released people whom the attacker knows, such as 50%; default: all.", ATTACKER),
+        float | None, rate("Share of the released people whom the attacker knows, such as 50%; default: all.", ATTACKER)
     ] = None
     population: Annotated[
         int | None,
@@ -64,8 +63,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
         int, flag("Seed of all random choices, except protective noise and pseudonyms.", ATTACKER, least=0)
     ] = 0
     target: Annotated[
-        float | None,
-        rate(f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.", MAIN),
+        float | None, rate(f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.", MAIN)
     ] = None
     decide: Annotated[
         Decide,
@@ -86,8 +84,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     confident_target: Annotated[
         float | None,
         rate(
-            "Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).",
-            PROTECTIONS,
+            "Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).", PROTECTIONS
         ),
     ] = None
     person_target: Annotated[
@@ -140,18 +137,12 @@ class AuditOptions(Record, frozen=True, kw_only=True):
         require_option("keep", self.keep, get_args(UtilityMetric))
         to_codes(self.accept)
         if self.population is not None:
-            why, fix = "the population is a number of people", f"use a whole number from 1 to {MOST_PEOPLE:,}"
-            require_whole("population", self.population, 1, why=why, fix=fix)
-            if self.population > MOST_PEOPLE:
-                raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
+            require_population("population", self.population)
         for name in ("target", "fail_above", "confident_target", "person_target", "overlap"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and 0 < value <= 1):
-                raise InputError(
-                    f"{name} = {value!r}",
-                    why="a rate is above 0 and at most 1",
-                    fix="write 0.05 for 5% (command line: 5% also works)",
-                )
+                fix = "write 0.05 for 5% (command line: 5% also works)"
+                raise InputError(f"{name} = {value!r}", why="a rate is above 0 and at most 1", fix=fix)
 
     @property
     def goal(self) -> Goal:

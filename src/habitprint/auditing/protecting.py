@@ -36,7 +36,7 @@ UserIds = Literal["fresh", "original", "earlier"]
 
 
 @dataclass(frozen=True)
-class Start:
+class ToProtect:
     """The table to protect, or the release to protect further.
 
     Parameters
@@ -54,7 +54,7 @@ class Start:
 
     Examples
     --------
-    >>> Start.of(Histograms.from_strings({"Jill": "aab"})).is_against_original
+    >>> ToProtect.of(Histograms.from_strings({"Jill": "aab"})).is_against_original
     True
     """
 
@@ -66,7 +66,7 @@ class Start:
     has_original_ids: bool = True
 
     @classmethod
-    def of(cls, original: Histograms) -> "Start":
+    def of(cls, original: Histograms) -> "ToProtect":
         """Return the start from a table that was not protected before."""
         return cls(Release(original, original=original), original.users, original)
 
@@ -92,14 +92,14 @@ class Protected:
     release, key
         The release, and the key to its fresh ids; None where users keep their ids.
     losses
-        The losses; see `Start.is_against_original`.
+        The losses; see `ToProtect.is_against_original`.
     attacked
         The strongest attack with the attacker's data; None without.
     risks
         The three risks.
     """
 
-    start: Start
+    start: ToProtect
     release: Release
     key: pl.DataFrame | None
     losses: Losses
@@ -144,7 +144,7 @@ class Protected:
 
 
 def protect(
-    start: Start,
+    start: ToProtect,
     mechanism: Mechanism,
     known: Histograms | None = None,
     *,
@@ -168,7 +168,7 @@ def protect(
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
-    >>> done = protect(Start.of(released), hp.Microaggregate(k=5), known)
+    >>> done = protect(ToProtect.of(released), hp.Microaggregate(k=5), known)
     >>> done.ids, done.risks.guaranteed.average
     ('fresh', 0.2)
     """
@@ -210,7 +210,7 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
     return strongest_of(run_suite(tables, full_suite(exact=False), progress=progress).outcomes)
 
 
-def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec) -> Start:
+def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec) -> ToProtect:
     """Return the start from a release: with its steps, and where they are at hand, original ids and the original.
 
     Examples
@@ -235,7 +235,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec)
     if owner is not None and owner.leads_to_original and has_original_ids:
         against = _find_original(owner, file.parent, release, spec)
     against = against or release.histograms
-    return Start(release, table.users, against, is_further=True, owner=owner, has_original_ids=has_original_ids)
+    return ToProtect(release, table.users, against, is_further=True, owner=owner, has_original_ids=has_original_ids)
 
 
 def find_earlier_key(file: Path, asked: Path | None, *, is_release: bool) -> Path | None:

@@ -19,7 +19,7 @@ from habitprint.auditing.candidates import (
 from habitprint.auditing.goal import FAIL, OPEN, ROWS, Decide, Goal, judge
 from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.people import Confidence, look_closer
-from habitprint.auditing.trials import Best, NotTried, Protections, Trial, make_trial
+from habitprint.auditing.trials import BestFor, NotTried, Protections, Trial, make_trial
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, UtilityMetric, find_cheapest, may_be_cheaper
 from habitprint.matching import Matching
@@ -46,8 +46,8 @@ MOST_MERGED = 1_000
 
 Look = Callable[[Progress], tuple[Rate, Confidence | None]]
 # The full suite starts from the release and the matchings of the screening; its tables are aligned again.
-Start = tuple[Release, list[tuple[Attack, Matching]]]
-Outcomes = dict[Candidate, tuple[Trial, Start | None] | NotTried]
+SuiteStart = tuple[Release, list[tuple[Attack, Matching]]]
+Outcomes = dict[Candidate, tuple[Trial, SuiteStart | None] | NotTried]
 
 
 @dataclass(frozen=True)
@@ -435,7 +435,7 @@ def find_protection(
         screened=tuple(screened.values()),
         chosen=numbers.get(chosen),
         measured=numbers.get(step.measured),
-        best=tuple(Best(keep, numbers.get(one), numbers.get(other)) for keep, (one, other) in step.best.items()),
+        best=tuple(BestFor(keep, numbers.get(one), numbers.get(other)) for keep, (one, other) in step.best.items()),
         not_tried=(*not_tried, *tried.refused.values(), *(() if why is None else (NotTried("noise", why),))),
         n_tried=len(tried.trials.keys() | screened.keys()) - 1,
         n_users=part.scenario.n_people,
@@ -457,7 +457,7 @@ class _Runner:
     goal: Goal
     look: Look | None
     progress: Progress
-    starts: dict[Candidate, Start] = field(default_factory=dict)  # on all users, where the full suite may follow
+    starts: dict[Candidate, SuiteStart] = field(default_factory=dict)  # on all users, where the full suite may follow
     # The table before the groups and its neighbours, by tables and by the steps before the groups.
     ungrouped: dict[tuple[Scenario, Candidate | None], Once[tuple[Release, Neighbours]]] = field(default_factory=dict)
 
@@ -525,7 +525,7 @@ class _Runner:
                 self.starts[candidate] = start
         return trials, refused
 
-    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> tuple[Trial, Start | None]:
+    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> tuple[Trial, SuiteStart | None]:
         """Protect, and run the screening attacks; unprotected, all attacks were made before.
 
         What is out has no start for further attacks: releases take memory.
@@ -579,8 +579,7 @@ class _Runner:
         while judge(goal, trial.evidence(), "measured", ROWS) is not FAIL and (release := next(releases, None)):
             again = run_screening(tables.with_release(release), [attack], seed=goal.seed, progress=progress)
             trial = trial.or_worse(make_trial(tables, candidate, release, again, goal, is_drawn_again=True))
-        evidence = trial.evidence(trial.risk.high, is_looked_at=False)
-        return replace(trial, passes=judge(goal, evidence).passes)
+        return trial.judged(goal, is_looked_at=False)
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> tuple[Rate, Confidence | None] | None:
         """Return how sure claims are; None if that would take too long."""

@@ -7,7 +7,7 @@ import polars as pl
 
 from habitprint.attacks import Outcome, Scenario, SuiteResult, strongest_of, strongest_of_each
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
-from habitprint.auditing.goal import PASS, Decide, Evidence, Goal, Judgement, judge
+from habitprint.auditing.goal import PASS, Decide, Goal, Judgement, RiskEvidence, judge
 from habitprint.auditing.people import Confidence
 from habitprint.auditing.reconstruction import (
     WHOLE,
@@ -130,7 +130,7 @@ class Trial:
 
         return cost_of(keep, on_line)
 
-    def evidence(self, high: float | None = None, *, is_looked_at: bool = True) -> Evidence:
+    def evidence(self, high: float | None = None, *, is_looked_at: bool = True) -> RiskEvidence:
         """Return the evidence for a judgement.
 
         Parameters
@@ -143,12 +143,17 @@ class Trial:
         if high is None:
             high = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
         claims = self.most_confident, self.confidence
-        return Evidence(self.guaranteed, high, self.taken, self.is_full_suite, *claims, is_looked_at=is_looked_at)
+        return RiskEvidence(self.guaranteed, high, self.taken, self.is_full_suite, *claims, is_looked_at=is_looked_at)
 
     def looked_at(self, look: tuple[Rate, Confidence | None] | None, rule: Goal) -> "Trial":
         """Return the trial with how sure claims are, by the rule for its table; None where that took too long."""
         looked = self if look is None else replace(self, most_confident=look[0], confidence=look[1])
-        return replace(looked, passes=judge(rule, looked.evidence(self.risk.high)).passes)
+        return looked.judged(rule, is_looked_at=True)
+
+    def judged(self, rule: Goal, *, is_looked_at: bool) -> "Trial":
+        """Return the trial with whether it reaches a goal, by all people."""
+        evidence = self.evidence(self.risk.high, is_looked_at=is_looked_at)
+        return replace(self, passes=judge(rule, evidence).passes)
 
     def or_worse(self, other: "Trial") -> "Trial":
         """Return the trial with the worse of two draws of the same protection, each share on its own."""
@@ -199,7 +204,7 @@ def make_trial(
     original: Scenario,
     candidate: Candidate,
     release: Release,
-    attacked: SuiteResult,
+    suite: SuiteResult,
     goal: Goal,
     *,
     is_drawn_again: bool = False,
@@ -207,20 +212,19 @@ def make_trial(
     """Return the trial of a release from its attacks; further draws meet all reconstruction attacks."""
     # The earlier losses of a protected table are not known here: losses are measured against that table.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    guaranteed, half = GuaranteedRisk.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
+    guaranteed, half = GuaranteedRisk.of(suite.scenario.anonymity_sets), suite.scenario.selection_half
     rule = goal.of_original(is_protected=bool(original.steps)) if candidate == UNPROTECTED else goal
-    scene = _scene(original, release, attacked)
-    risk = strongest_of(attacked.outcomes).rate
+    scene = _scene(original, release, suite)
+    risk = strongest_of(suite.outcomes).rate
     taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
     if scene is not None and (
         candidate == UNPROTECTED or guaranteed.is_within(goal.target) or risk.high <= goal.target
     ):
         # Also in the groups where `habitprint protect` looks for people, which has no other attack.
-        also = [point(attacked.scenario)] if attacked.is_full_suite or is_drawn_again else []
+        also = [point(suite.scenario)] if suite.is_full_suite or is_drawn_again else []
         taken = TakenApart(is_grouped=True, found=reconstruct(scene, also, original.others))
-    evidence = Evidence(guaranteed, risk.high, taken, attacked.is_full_suite, is_looked_at=False)
-    return Trial(
+    trial = Trial(
         name=candidate.name,
         parameter=None if candidate.parameter is None else float(candidate.parameter),
         label=candidate.label,
@@ -228,21 +232,22 @@ def make_trial(
         guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),  # type: ignore[misc]
         options=to_flags(candidate.recipe),
         guaranteed=guaranteed,
-        attacks=strongest_of_each(attacked.outcomes),
-        n_attacks=len(attacked.outcomes),
-        is_full_suite=attacked.is_full_suite,
-        selection_rate=attacked.highest_among(half),
-        hold_out_rate=attacked.highest_among(~half),
+        attacks=strongest_of_each(suite.outcomes),
+        n_attacks=len(suite.outcomes),
+        is_full_suite=suite.is_full_suite,
+        selection_rate=suite.highest_among(half),
+        hold_out_rate=suite.highest_among(~half),
         losses=measure_losses(original.released, added, later=original.held_out),
         most_confident=None,
         confidence=None,
-        passes=judge(rule, evidence).passes,
+        passes=None,
         taken=taken,
-        attribution=None if scene is None or not attacked.is_full_suite else attribute(scene),
+        attribution=None if scene is None or not suite.is_full_suite else attribute(scene),
     )
+    return trial.judged(rule, is_looked_at=False)
 
 
-def _scene(original: Scenario, release: Release, attacked: SuiteResult) -> Scene | None:
+def _scene(original: Scenario, release: Release, suite: SuiteResult) -> Scene | None:
     """Return the data for reconstruction attacks on a release; None without groups, or without the original rows."""
     own, steps = original.original, release.steps
     if own is None:
@@ -250,8 +255,8 @@ def _scene(original: Scenario, release: Release, attacked: SuiteResult) -> Scene
             return None  # the rows of a table that is in groups already are not people's own
         own, steps = original.released, steps[len(original.steps) :]
     # The attack that points at most right rows is the best guess of each person's group.
-    pointed = max(attacked.results, key=lambda each: each.rate.high).matching
-    return Scene.of(own, Release(attacked.scenario.released, steps), attacked.scenario, pointed)
+    pointed = max(suite.results, key=lambda each: each.rate.high).matching
+    return Scene.of(own, Release(suite.scenario.released, steps), suite.scenario, pointed)
 
 
 @dataclass(frozen=True)
@@ -263,7 +268,7 @@ class NotTried:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestFor:
     """The best protections for one utility metric, by their index among the trials; None if none meets the goal."""
 
     keep: UtilityMetric
@@ -302,7 +307,7 @@ class Protections(Drawn):
     screened: tuple[Trial, ...]
     chosen: int | None
     measured: int | None
-    best: tuple[Best, ...]
+    best: tuple[BestFor, ...]
     not_tried: tuple[NotTried, ...]
     n_tried: int
     n_users: int

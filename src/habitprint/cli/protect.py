@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 import habitprint as hp
-from habitprint.auditing.protecting import Protected, Start, find_earlier_key, go_on_from
+from habitprint.auditing.protecting import Protected, ToProtect, find_earlier_key, go_on_from
 from habitprint.auditing.protecting import protect as protect_table
 from habitprint.cli import events as of_events
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, given, refuse
@@ -261,7 +261,7 @@ def protect(
                 counts = count_release(events, days.period, **counting)
         else:
             counts = hp.read_histograms(files[0], table)
-        start = go_on_from(files[0], counts, earlier_key, table) if goes_on else Start.of(counts)
+        start = go_on_from(files[0], counts, earlier_key, table) if goes_on else ToProtect.of(counts)
         done = protect_table(start, mechanism, theirs, keep_ids=options.keep_ids, progress=progress)
         inputs = [*files, *([] if options.coarsen is None else [options.coarsen])]
         if out is None:

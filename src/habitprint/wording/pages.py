@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import msgspec
 
-from habitprint.auditing.audit import SCHEMA, Audit, Pictured, Run
+from habitprint.auditing.audit import SCHEMA, Audit, AuditRun, Pictured
 from habitprint.events import EventSpec
 from habitprint.formatting import counted, headed, percent, printable_json, sentence
 from habitprint.losses import SCALES
@@ -176,7 +176,7 @@ def _glossary() -> tuple[Term, ...]:
 def _settings(audit: Audit) -> list[Block]:
     """List the options that differ from their default, the seed, and the version of everything that was used."""
     run, records = audit.run, [audit.options, *([] if audit.run.events is None else [audit.run.events])]
-    named = {field.name: getattr(run, field.name) for field in fields(Run) if field.name != "events"}
+    named = {field.name: getattr(run, field.name) for field in fields(AuditRun) if field.name != "events"}
     told = {name: value for name, value in named.items() if value}
     told |= {"target": audit.verdict.target, "seed": audit.options.seed}
     for record in records:
