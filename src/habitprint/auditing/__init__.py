@@ -1,5 +1,5 @@
 """The audit: whether a table meets its target, which people are at risk, and which protection helps.
 
-data (what is it, which periods) → attacks (what an attacker achieves) → curves (what that depends on) → candidates,
-trials and search (which protection helps) → people (who is at risk) → verdict (the answer) → audit (all of it).
+preparation (what is it, which periods) → attacks (what an attacker achieves) → curves (what that depends on) →
+candidates, trials and search (which protection helps) → people (who is at risk) → verdict (the answer) → audit (all).
 """

@@ -224,7 +224,8 @@ def make_trial(
         # Also in the groups where `habitprint protect` looks for people, which has no other attack.
         also = [point(suite.scenario)] if suite.is_full_suite or is_drawn_again else []
         taken = TakenApart(is_grouped=True, found=reconstruct(scene, also, original.others))
-    trial = Trial(
+    evidence = RiskEvidence(guaranteed, risk.high, taken, suite.is_full_suite, is_looked_at=False)
+    return Trial(
         name=candidate.name,
         parameter=None if candidate.parameter is None else float(candidate.parameter),
         label=candidate.label,
@@ -240,11 +241,10 @@ def make_trial(
         losses=measure_losses(original.released, added, later=original.held_out),
         most_confident=None,
         confidence=None,
-        passes=None,
+        passes=judge(rule, evidence).passes,
         taken=taken,
         attribution=None if scene is None or not suite.is_full_suite else attribute(scene),
     )
-    return trial.judged(rule, is_looked_at=False)
 
 
 def _scene(original: Scenario, release: Release, suite: SuiteResult) -> Scene | None:
