@@ -54,5 +54,7 @@ def flag(
     >>> flag("Column that holds the user id.").description
     'Column that holds the user id.'
     """
-    shown = {"rich_help_panel": panel, "metavar": metavar, "min": least, "max": most}
-    return msgspec.Meta(description=text, extra={"names": names, "read": read, "shown": shown})
+    limits = {"least": least, "most": most}
+    return msgspec.Meta(
+        description=text, extra={"names": names, "read": read, "panel": panel, "metavar": metavar, **limits}
+    )

@@ -19,11 +19,11 @@ from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.render import to_markdown
 from habitprint.wording.blocks import sentences
-from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
 from habitprint.wording.pages import build_record
 from habitprint.wording.protections import about_alternative
 from habitprint.wording.risk import among_more, on_all_people
+from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import UNSEEN, first_screen, headline
 from outline import Outline, text_of
 

@@ -17,8 +17,8 @@ from habitprint.rates import Difference
 from habitprint.report.charts import comparison_figure
 from habitprint.report.render import render_page
 from habitprint.wording.compare import about_unlike, build_comparison, differences, how_to_read, warnings
-from habitprint.wording.data import about_scope
 from habitprint.wording.risk import if_more_is_known
+from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import cautions
 from outline import Outline
 
@@ -88,7 +88,7 @@ def test_the_difference_is_that_of_the_strongest_attacks_and_each_is_against_the
 
 def test_a_difference_that_may_be_chance_is_said_to_be(found: hp.Audit) -> None:
     compared = hp.compare([with_share(found, 50), with_share(found, 45), with_share(found, 1)])
-    assert differences(compared)[0].endswith("; this may be chance.")
+    assert differences(compared)[0].endswith("This may be chance.")
     assert "chance" not in differences(compared)[1]
 
 
@@ -112,9 +112,7 @@ def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) 
         "people in the file",
     }
     assert warnings(compared) == ()
-    assert (
-        "may differ in release span, known span and people in the file: this is not known" in how_to_read(compared)[0]
-    )
+    assert "may differ in release span, known span and people in the file" in how_to_read(compared)[0]
 
 
 def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found: hp.Audit) -> None:
@@ -129,7 +127,7 @@ def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit)
     before, after = (with_run(inputs=tuple(part))(found) for part in (files[:1], files))
     compared = hp.compare([before, after])
     assert compared.others[0].shared_inputs == ("known.csv",)
-    assert any("the same file known.csv" in words for words in how_to_read(compared))
+    assert any("the same file, known.csv" in words for words in how_to_read(compared))
     assert "treats the people of two audits as different people" in how_to_read(compared)[0]
 
 

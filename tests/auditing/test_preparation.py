@@ -16,7 +16,7 @@ from habitprint.attacks import Scenario
 from habitprint.auditing.preparation import DataFacts, EventsFacts, prepare_tables
 from habitprint.checks import Code, Finding
 from habitprint.events.spec import Shared
-from habitprint.wording.data import about_scope, how_chosen
+from habitprint.wording.scope import about_scope, how_chosen
 
 pytestmark = pytest.mark.usefixtures("few_protections")
 

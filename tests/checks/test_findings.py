@@ -395,7 +395,7 @@ def test_several_stops_are_told_at_once() -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_has_its_sentences(code: Code) -> None:
     finding = Finding(code, "changes-answer", 3, 60, "user", ("2012-04-09", "2012-04-10"), "--option")
-    assert words_of(finding).endswith("To mend it: --option.")
+    assert words_of(finding).endswith("To fix it: --option.")
     assert "{" not in words_of(replace(finding, in_sample=True))
     assert told(finding).startswith(f"warning [{code}]: ")
 

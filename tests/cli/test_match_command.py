@@ -77,7 +77,7 @@ def test_no_shared_place_is_allowed_and_said(
     assert run(monkeypatch, "match", *files) == 0
     shown = capsys.readouterr()
     assert "no place in common" in shown.err
-    assert "1, 1 of them without a shared place: guesses" in shown.out
+    assert "1; 1 of them are guesses" in shown.out
     assert "no 1 pair can gain" in shown.out
 
 
@@ -125,7 +125,7 @@ def test_ignored_rows_of_the_truth_are_counted(
     truth = tmp_path / "truth.csv"
     truth.write_text("released,known\nzoe,zoe\nperson-01,person-01\n")
     assert run(monkeypatch, "match", *town, "--truth", str(truth)) == 0
-    assert "ignored: 1 row of the truth" in capsys.readouterr().err
+    assert "1 true pair ignored" in capsys.readouterr().err
 
 
 def test_duplicates_are_an_error_unless_summed(

@@ -189,4 +189,4 @@ def test_the_printed_commands_run_as_they_are_and_lead_to_the_promised_verdict(
     record = hp.read_owner_record("my audit-safer.parquet")
     assert again.data.losses == record.losses
     assert record.losses is not None
-    assert f"{record.losses.information_loss:.0%} of individual patterns lost" in about_losses(again.data.losses)
+    assert f"{record.losses.information_loss:.0%} of individual patterns are lost" in about_losses(again.data.losses)

@@ -63,10 +63,10 @@ def test_a_release_draws_from_a_secure_source_and_a_seed_is_told() -> None:
     released, _ = hp.datasets.town(60, 20)
     drawn = [hp.microaggregate(released, k=5) for _ in range(2)]
     assert not drawn[0].histograms.to_table().equals(drawn[1].histograms.to_table())
-    assert "secure source, no seed" in about_step(drawn[0].steps[0])
+    assert "seed" not in about_step(drawn[0].steps[0])
     seeded = [hp.microaggregate(released, k=5, seed=3) for _ in range(2)]
     assert seeded[0].histograms.to_table().equals(seeded[1].histograms.to_table())
-    assert "seed 3: not for publication" in about_step(seeded[0].steps[0])
+    assert "seed 3: do not publish" in about_step(seeded[0].steps[0])
 
 
 @pytest.mark.parametrize("units", [0, -1, 2.5, True])

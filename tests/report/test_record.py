@@ -11,11 +11,11 @@ from audits import NAMES, Canonical, audit_of_town, read_canonical
 from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.render import render_page, to_markdown
-from habitprint.wording.data import about_scope
 from habitprint.wording.findings import what_of, words_of
 from habitprint.wording.pages import build_record
 from habitprint.wording.releases import risk_lines
 from habitprint.wording.risk import if_more_is_known
+from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import cautions, headline
 from outline import Outline, text_of
 from vocabulary import REPLACED
@@ -61,9 +61,7 @@ def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_
         assert "No protection meets the target" not in text
 
 
-@pytest.mark.parametrize(
-    ("target", "who"), [(None, "This is the tool’s default, not a legal threshold"), (0.05, "The user set this target")]
-)
+@pytest.mark.parametrize(("target", "who"), [(None, "This is habitprint’s default"), (0.05, "You set this target")])
 def test_it_says_who_set_the_target(target: float | None, who: str) -> None:
     found = audit_of_town(12, 5, target=target)
     assert found.verdict.target == 0.05

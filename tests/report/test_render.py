@@ -23,7 +23,7 @@ from habitprint.report.render import render_page, to_markdown
 from habitprint.wording.blocks import Block, Caution, Figure, Heading, Headline, Table, Tiles, sentences
 from habitprint.wording.compare import build_comparison
 from habitprint.wording.pages import build_page, build_record
-from habitprint.wording.protections import about_all, about_alternative
+from habitprint.wording.protections import about_all, about_alternative, best_table
 from habitprint.wording.releases import about_guarantee
 from habitprint.wording.verdict import headline
 from outline import Outline, text_of
@@ -185,7 +185,7 @@ def test_a_table_that_passes_needs_no_protection() -> None:
         ),
         (
             hp.SmallestCount(3),
-            "Holds, but no guarantee for people",
+            "Other properties of the file",
             "",
         ),
     ],
@@ -195,14 +195,14 @@ def test_only_what_protects_people_is_called_a_guarantee(
 ) -> None:
     text = text_of(with_advised(found, guarantees=(promise,)))
     assert re.search(rf"{term} {re.escape(about_guarantee(promise))}.*?{re.escape(ending)}", text, re.IGNORECASE)
-    assert ("Holds, but no guarantee" in text) == (term != "Guarantee")
+    assert ("Other properties of the file" in text) == (term != "Guarantee")
     assert ("Not hidden" in text) == promise.hides_in_groups
 
 
 @pytest.mark.slow
 def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(found: hp.Audit) -> None:
     attacks = [replace(attack, rate=hp.Rate.of(1, 77, 1 / 77)) for attack in advised(found).attacks]
-    assert "leaves 77 people in both tables" in text_of(with_advised(found, attacks=tuple(attacks)))
+    assert "with 77 people in both tables" in text_of(with_advised(found, attacks=tuple(attacks)))
 
 
 def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit) -> None:
@@ -212,7 +212,7 @@ def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit)
     )
     none = replace(found.protections, trials=trials, chosen=None, measured=None)
     text = text_of(with_protections(found, none))
-    assert f"0 of {none.n_tried} protections guarantee the target of 10%. 0 others met it only in our tests." in text
+    assert f"0 of {none.n_tried} protections guarantee the target of 10%." in text
 
 
 def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None:
@@ -235,19 +235,14 @@ def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None
 
 
 def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp.Audit) -> None:
-    shown = next(
-        block
-        for block in about_all(found)
-        if isinstance(block, Table) and block.caption == "Best protection for each utility metric"
-    )
-    assert [row.is_marked for row in shown.rows] == [keep == found.options.keep for keep in SCALES]
-    for best, row in zip(found.protections.best, shown.rows, strict=True):
-        guaranteed, measured = (
-            "none" if number is None else found.protections.trials[number].label
-            for number in (best.guaranteed, best.measured)
-        )
-        is_same = best.guaranteed is not None and best.guaranteed == best.measured
-        assert [cell.text for cell in row.cells[1:]] == [guaranteed, "none that costs less" if is_same else measured]
+    shown = best_table(found.protections)
+    assert shown in about_all(found)
+    notes = {row.cells[0].text: row.cells[0].note for row in shown.rows}
+    marked = [row.cells[0].text for row in shown.rows if row.is_marked]
+    assert marked == ([] if found.protections.advised is None else [found.protections.advised.label])
+    for best in found.protections.best:
+        for at in (best.guaranteed, best.measured):
+            assert at is None or SCALES[best.keep].kept in notes[found.protections.trials[at].label]
 
 
 @pytest.mark.slow
@@ -258,7 +253,7 @@ def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     for alternative in none.alternatives:
         assert about_alternative(alternative, none) in page
         assert about_alternative(alternative, none) in record
-    assert "Best protection for each utility metric" not in page
+    assert "The best protections" not in page
 
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:

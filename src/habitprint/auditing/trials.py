@@ -228,7 +228,7 @@ def make_trial(
     return Trial(
         name=candidate.name,
         parameter=None if candidate.parameter is None else float(candidate.parameter),
-        label=candidate.label,
+        label="no further protection" if candidate == UNPROTECTED and original.steps else candidate.label,
         recipe=tuple(each.published for each in candidate.recipe),  # type: ignore[misc]
         guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),  # type: ignore[misc]
         options=to_flags(candidate.recipe),

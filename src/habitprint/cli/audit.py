@@ -1,7 +1,7 @@
 """The commands ``habitprint audit`` and ``compare``: audit a table, and compare several audits."""
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import habitprint as hp
-from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, audit_subject
-from habitprint.auditing.compare import Compared
 from habitprint.auditing.preparation import MOST_SAMPLED, Subject
 from habitprint.checks.check import check_names
 from habitprint.cli import events as of_events
@@ -34,7 +32,7 @@ from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError, first_few
 from habitprint.events import ReadAs
 from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
-from habitprint.formatting import at_most, headed, percent
+from habitprint.formatting import headed
 from habitprint.histograms import Duplicates, TableSpec
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
@@ -44,13 +42,12 @@ from habitprint.mechanisms.files import key_file, read_sidecar
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.wording import compare as comparing
-from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Table, Text, table
-from habitprint.wording.data import about_scope
+from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Text
 from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.pages import report_json
-from habitprint.wording.protections import about_alternative, best_table, short_table
-from habitprint.wording.releases import about_costs
-from habitprint.wording.risk import about_training, among_more, on_all_people
+from habitprint.wording.protections import about_alternative, best_table
+from habitprint.wording.risk import about_training, among_more, on_all_people, strongest_table
+from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import about_gate, details, first_screen
 
 if TYPE_CHECKING:
@@ -63,7 +60,6 @@ OF_TABLES = {"--truth", "--as-is", "--original", "--other", "--duplicates"}
 SECRET = ("--master", "--conf")  # they name a cluster, and may hold passwords
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
-N_ATTACKS = 8  # on the screen: the strongest of each method and weight
 
 
 class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
@@ -71,7 +67,9 @@ class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
 
     sample: Annotated[
         int,
-        flag("Largest number of people who are audited on this machine, with Spark.", CLUSTER, least=2, metavar="N"),
+        flag(
+            "Number of people in the sample that is audited on this machine, with Spark.", CLUSTER, least=2, metavar="N"
+        ),
     ] = MOST_SAMPLED
     epsilon: Annotated[
         float | None,
@@ -412,7 +410,7 @@ def commands_to_protect(
     before = ["--original", own] if own else []
     asked = [word for option in given(found.options) if option.name in OF_GOAL for word in option.arguments]
     audited = ["audit", safer, known, *read, "--truth", str(key_file(safer)), *before, *asked, "--out", f"{name}-again"]
-    commands = [("Next, protect", [*protect, "--out", safer]), *(("Then, count", each) for each in count)]
+    commands = [("Next, protect", [*protect, "--out", safer]), *(("Then, count events", each) for each in count)]
     return [
         Command(aim, shlex.join(["habitprint", *words])) for aim, words in [*commands, ("Then, audit again", audited)]
     ]
@@ -422,8 +420,8 @@ def _shown(
     found: hp.Audit, files: list[Path], commands: list[Command], *, is_verbose: bool, is_remote: bool
 ) -> list[Block]:
     """Return the output for people: result, recommendation, cautions, one table, files written, next commands."""
-    notes = ", ".join(f"[{each.code}] {each.count:,}" for each in found.data.findings if not each.is_grave)
-    in_short = [Text(f"Notes about the data: {notes}. The report explains them.")] if notes else []
+    notes = ", ".join(f"{each.code} ({each.count:,})" for each in found.data.findings if not each.is_grave)
+    in_short = [Text(f"Notes about the data: {notes}. {REPORT} explains them.")] if notes else []
     whole = f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}."
     names = ", ".join(file.name for file in files)
     gate = about_gate(found)
@@ -431,8 +429,8 @@ def _shown(
         *first_screen(found),
         *([BLANK] if is_verbose else in_short),
         *(_details(found) if is_verbose else []),
-        short_table(found.protections),
-        *([BLANK, *best_table(found.protections), BLANK, _attacks(found)] if is_verbose else []),
+        best_table(found.protections, is_short=not is_verbose),
+        *([BLANK, strongest_table(found.attacks)] if is_verbose else []),
         BLANK,
         *([Text(whole)] if commands and is_remote else []),
         *commands,
@@ -454,26 +452,6 @@ def _details(found: hp.Audit) -> list[Block]:
     return blocks
 
 
-def _attacks(found: hp.Audit) -> Table:
-    ways = sorted(strongest_of_each(found.attacks), key=lambda attack: -attack.rate.high)
-    shown = [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]
-    rows = [[each.name, percent(each.rate.value), each.rate.interval_words] for each in shown]
-    return table("Strongest attacks", ["Strongest attacks", "Re-identified", "95% interval"], rows)
-
-
-ROWS: dict[str, Callable[[Compared], str]] = {
-    "re-identified": lambda audit: f"{percent(audit.rate.value)} of {comparing.people_of(audit)}",
-    "95% interval": lambda audit: audit.rate.interval_words,
-    "row pointed at": lambda audit: (
-        f"guaranteed: at most {at_most(audit.guaranteed.stated)}" if audit.guaranteed.stated < 1 else "no guarantee"
-    ),
-    "verdict": comparing.verdict_of,
-    "lost": lambda audit: comparing.lost_by(audit) if audit.losses is None else about_costs(audit.losses),
-    "recommended": comparing.advice_of,
-    "its cost": lambda audit: "nothing" if audit.advised is None else about_costs(audit.advised.losses),
-}
-
-
 def compare(
     audits: Annotated[
         list[Path],
@@ -487,16 +465,18 @@ def compare(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put audits side by side: candidate releases, one before and after protection, or two periods.
-
-    Shows the scope, measured risk, guarantee, verdict, losses and advice of each audit. Also shows the difference of
-    each measured risk from that of the first, with its interval. What else differs between them is said.
+    """Compare audits: of several candidates, of one table before and after protection, or of several periods.
 
     [bold]Examples[/bold]
 
     habitprint compare audit audit-again
 
     habitprint compare by-product by-category --out compared.html
+
+    [bold]What it does[/bold]
+
+    It prints the risk, the guarantee, the verdict, the losses and the recommendation of each audit. It compares each
+    risk with that of the first audit, with a 95% interval. It warns if the audits differ in data or options.
     """
     if out is not None:
         check_target(out, overwrite=force)
@@ -513,11 +493,7 @@ def compare(
         [
             Headline(comparing.which_pass(found)),
             BLANK,
-            table(
-                "Audits",
-                ["", *(each.name for each in found.audits)],
-                [[name, *map(cell, found.audits)] for name, cell in ROWS.items()],
-            ),
+            comparing.side_by_side(found),
             BLANK,
             *(Text(f"{each.name}: {about_scope(each.scope)}") for each in found.audits),
             BLANK,

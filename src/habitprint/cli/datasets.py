@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ import habitprint as hp
 from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.screen import ProgressBar, tell, written
 from habitprint.datasets.synthetic import CallsTwin
-from habitprint.errors import InputError
+from habitprint.errors import InputError, require_option
 from habitprint.flags import INPUT, OUTPUT, flag
 from habitprint.formatting import percent
 from habitprint.io.files import real_path, write_all
@@ -43,7 +43,7 @@ def list_datasets(as_json: JsonOption = False) -> None:
 
 
 def make(
-    twin: Annotated[Literal["cdr", "web"], typer.Argument(help="cdr: call records. web: web histories.")],
+    twin: Annotated[str, typer.Argument(help="cdr: call records. web: web histories.", metavar="cdr|web")],
     out: Annotated[Path, flag("File for the events, .parquet or .csv.", OUTPUT)],
     users: Annotated[int | None, flag("Number of people; default: as many as in the paper.", least=1)] = None,
     antennas: Annotated[
@@ -54,12 +54,13 @@ def make(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a synthetic twin of data that cannot be had: its events contain no real person.
+    """Make synthetic events that resemble data of the paper, which is not public. They contain no real person.
 
     [bold]Example[/bold]
 
     habitprint datasets make cdr --users 5000 --out calls.parquet
     """
+    require_option("twin", twin, ("cdr", "web"))
     if antennas is not None and twin == "web":
         raise InputError(
             f"--antennas {antennas} does not go with web",
@@ -101,8 +102,8 @@ def demo(
 
     habitprint demo --users 5000
 
-    Part 1 is the first table of the paper: four students.
-    Part 2 is the synthetic twin of its call records: synthetic customers with the same statistics.
+    Part 1 is the first table of the paper: four students. Part 2 is a synthetic twin of its call records: invented
+    customers who call as the real ones did.
     """
     with ProgressBar() as progress:
         story = make_story(users, seed, progress)

@@ -67,7 +67,8 @@ SYNTAX = {
         "write --days monday..wednesday",
     ),
     "--count": ("is not a quantity", "habitprint counts visits or seconds", "write --count visits or --count seconds"),
-    "": ("cannot be read as a range of days", "a range has a first and a last day", "write 2012-04-09..2012-04-15"),
+    "--release": ("is not a range of days", "a range has a first and a last day", "write 2012-04-09..2012-04-15"),
+    "--known": ("is not a range of days", "a range has a first and a last day", "write 2012-04-16..2012-04-22"),
 }
 
 EventFiles = Annotated[
@@ -243,7 +244,7 @@ def box_around(events: hp.Events) -> hp.Box:
 
 def _unreadable(option: str, text: str) -> InputError:
     what, why, fix = SYNTAX[option]
-    return InputError(f"{option} '{text}' {what}".strip(), why=why, fix=fix)
+    return InputError(f"{option} '{text}' {what}", why=why, fix=fix)
 
 
 def to_stay_rule(text: str) -> tuple[float, float]:
@@ -276,7 +277,7 @@ def to_box(text: str) -> hp.Box:
     return hp.Box(south, west, north, east)
 
 
-def to_span(text: str) -> tuple[str, str]:
+def to_span(text: str, option: str = "--release") -> tuple[str, str]:
     """Return the first and the last day of an option.
 
     Examples
@@ -286,7 +287,7 @@ def to_span(text: str) -> tuple[str, str]:
     """
     first, dots, last = text.partition("..")
     if not dots:
-        raise _unreadable("", text)
+        raise _unreadable(option, text)
     return first.strip(), last.strip()
 
 
@@ -346,11 +347,11 @@ def named_period(spec: hp.EventSpec) -> Period | None:
         first, comma, second = spec.ranges.partition(",")
         if not comma:
             raise _unreadable("--ranges", spec.ranges)
-        return hp.DateRanges(to_span(first), to_span(second))
+        return hp.DateRanges(to_span(first, "--ranges"), to_span(second, "--ranges"))
     if spec.halves:
         return hp.HalvesOfActiveWeeks(spec.first_day)
     released = None if spec.release_span is None else to_span(spec.release_span)
-    known = None if spec.known_span is None else to_span(spec.known_span)
+    known = None if spec.known_span is None else to_span(spec.known_span, "--known")
     if released is not None and known is not None:
         return hp.DateRanges(released, known)
     return hp.AllOtherTime(released, known) if asked else None
@@ -369,16 +370,19 @@ def period_or(spec: hp.EventSpec, otherwise: Period) -> Period:
 
 
 def inspect(files: EventFiles, reading: Reading, stays: StaysOption = None, as_json: JsonOption = False) -> None:
-    """Check a table of events before anything is concluded from it.
-
-    Says how the file was read. Counts rows by what can be done with them, users, places and the span of time.
-    Finds what may be wrong: each finding has a code, and says whether it stops an audit.
+    """Look for faults in a table of events, before you audit it.
 
     [bold]Examples[/bold]
 
     habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
 
     habitprint inspect calls.duckdb --sql "select caller as user, start as time, antenna as place from calls"
+
+    [bold]What it does[/bold]
+
+    It prints how the file was read: valid and invalid rows, users, places, first and last time. Then it lists faults
+    that it found, such as placeholders for missing ids or dates in the future. Each has a code. A fault that would make
+    the answer wrong stops an audit, unless you accept its code.
     """
     with ProgressBar() as progress:
         opened = open_files(files, msgspec.structs.replace(reading, on_bad_rows="skip"), stays)
@@ -454,10 +458,7 @@ def split(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count events per user and place in two periods: one that you publish, and one that the attacker knows.
-
-    Without a word on periods, the two consecutive weeks with the most users active in both are taken.
-    Rows that cannot be used are counted by reason, and left out.
+    """Count the visits of each user to each place, in two periods: the one that you publish and the attacker's.
 
     [bold]Examples[/bold]
 
@@ -468,6 +469,12 @@ def split(
     habitprint split 'gps/*.csv' --lat lat --lon lon --side 500 --halves --released a.csv --known b.csv
 
     habitprint split calls/ --backend spark --master spark://host:7077 --released week1 --known week2
+
+    [bold]What it does[/bold]
+
+    It writes two tables of counts, which [bold]match[/bold], [bold]audit[/bold] and [bold]protect[/bold] read. Without
+    options about periods, it takes the two consecutive weeks in which most users are active. Invalid rows are counted
+    and left out.
     """
     outs = (released_out, known_out)
     if real_path(Path(released_out)) == real_path(Path(known_out)):

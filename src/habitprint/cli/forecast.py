@@ -76,10 +76,11 @@ def forecast(
 
     habitprint forecast audit --population 30000000
 
-    habitprint attacks all people, and random halves, quarters, … of them, and extrapolates.
-    The interval holds for people of the same kind, observed for as long.
-    The forecast also says how many people a release must have to meet a target.
-    From the folder of an audit, it extrapolates the measured curve; no attack runs again.
+    [bold]What it does[/bold]
+
+    It attacks all people, then random halves and quarters of them, and extrapolates. The interval holds for similar
+    people, observed for the same time. The forecast also says how many people a release needs to meet a target. From
+    the folder of an audit, it extrapolates the measured curve, and no attack runs again.
     """
     check_outputs(*files, options.truth, force=force, chart=plot)
     target = DEFAULT_TARGET if options.target is None else options.target

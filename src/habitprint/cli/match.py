@@ -44,14 +44,20 @@ from habitprint.progress import Progress
 from habitprint.training import confident_rates
 from habitprint.truth import common_users
 from habitprint.wording.blocks import Block, Cell, Command, Heading, Table, Terms, Text, table, terms
-from habitprint.wording.risk import about_evidence, about_guesses, about_proof, chosen_in_training
+from habitprint.wording.risk import (
+    N_ATTACKS,
+    about_evidence,
+    about_guesses,
+    about_proof,
+    chosen_in_training,
+    shares_table,
+)
 
 if TYPE_CHECKING:
     from habitprint.backends.spark import Spark, SparkMatching
 
 FIRST = 10  # pairs shown
 N_SIZES = 10  # sizes of a path that are shown, and whose correct pairs are counted: each needs a matching
-N_ATTACKS = 8  # of a training on the screen
 # The options of a matching that are printed besides its weight.
 FACTS = (
     *("method", "epsilon", "seed", "size", "n_guesses"),
@@ -96,10 +102,12 @@ def match(
 
     habitprint match week1 week2 --backend spark --master spark://host:7077 --out pairs
 
-    Both tables have the columns [bold]user, place, count[/bold], or one column for each place.
-    The pairs have the smallest total weight of all matchings, with a proof.
-    With training, each pair has a probability of being right.
-    If [bold]habitprint protect[/bold] wrote RELEASED, KNOWN is transformed in the same way.
+    [bold]What it does[/bold]
+
+    Both tables have the columns [bold]user, place, count[/bold], or one column for each place. A weight says how
+    different two users are. The command finds the pairs with the smallest total weight, and proves it. With training,
+    each pair has a probability of being right. If [bold]habitprint protect[/bold] wrote RELEASED, the attacker protects
+    KNOWN in the same way.
     """
     files = (released, known)
     if where.is_spark:
@@ -220,7 +228,7 @@ def _first_pairs(pairs: pl.DataFrame, size: int) -> list[Block]:
         for pair in pairs.sort("weight", "released", maintain_order=True).head(FIRST).iter_rows(named=True)
     ]
     title, more = "The smallest weights", size - len(rows)
-    left = [Text(f"… and {more:,} more; --out writes them all")] if more > 0 else []
+    left = [Text(f"… and {more:,} more pairs; --out writes them all.")] if more > 0 else []
     return [Heading(title), table(title, ["released", "known", "weight"], rows), *left]
 
 
@@ -280,7 +288,7 @@ def path(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the total weight of the best matching of every size.
+    """Show how the matching grows: the best pairs for every number of pairs.
 
     [bold]Examples[/bold]
 
@@ -290,11 +298,12 @@ def path(
 
     habitprint path week3.csv week4.csv --truth same-id --weight auto --train week1.csv week2.csv
 
-    One run computes all sizes, and shows what each further pair adds.
-    A large gain means that two users are similar, not that they are the same person.
-    With --truth, correct pairs are counted for ten sizes.
-    With --truth and training, the most confident pairs are counted too.
-    If [bold]habitprint protect[/bold] wrote RELEASED, KNOWN is transformed in the same way.
+    [bold]What it does[/bold]
+
+    One run computes the best matching of every size, and shows what each further pair adds. A large gain means that two
+    users are similar, not that they are the same person. With --truth, it counts correct pairs for ten sizes. With
+    --truth and training, it also counts the most confident pairs. If [bold]habitprint protect[/bold] wrote RELEASED,
+    the attacker protects KNOWN in the same way.
     """
     check_outputs(released_file, known_file, tables.truth, force=force, table=out, chart=plot)
     with ProgressBar() as progress, warnings.catch_warnings():
@@ -408,10 +417,11 @@ def train(
 
     habitprint match june.parquet july.parquet --weight weight.json
 
-    An attacker needs no secret for this: they cut their own data in two halves in time.
-    habitprint tries all weights, and one that it trains on these people.
-    Use the best weight on a release with [bold]--weight FILE[/bold].
-    For a protected release, protect A in the same way (habitprint protect --keep-ids).
+    [bold]What it does[/bold]
+
+    An attacker can do this with two periods of their own data. The command tries all weights, and one that it trains on
+    these people. Use the best weight with [bold]habitprint match --weight FILE[/bold]. For a protected release, first
+    protect A in the same way (habitprint protect --keep-ids).
     """
     if out is not None:
         check_target(out, overwrite=force)
@@ -436,15 +446,19 @@ def train(
         "out": out,
     }
     use = [] if out is None else [Command(f"{found.weight.name} written to {out}. Use it with", f"--weight {out}")]
-    blocks = [_about_attacks(found), Text(words), Text(f"Evidence that the trained weight counts: {evidence}"), *use]
+    blocks = [
+        _about_attacks(found),
+        Text(words),
+        Text(f"In the trained weight: {evidence[:1].lower()}{evidence[1:]}"),
+        *use,
+    ]
     tell(facts, blocks, both.notes(), as_json=as_json)
 
 
 def _about_attacks(found: hp.Training) -> Table:
     """Return the strongest attacks of a training, that of the paper, and the one that was chosen."""
     ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
-    rows = [
-        [each.outcome.name, each.rate.value, each.rate.interval_words, "best" if each is found.best else ""]
-        for each in dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
-    ]
-    return table("Attacks in training", ["attack", "re-identified", "95% interval", ""], rows)
+    shown = dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
+    marks = {True: " (best)", False: ""}
+    rates = [(f"{each.outcome.name}{marks[each is found.best]}", each.rate, each is found.best) for each in shown]
+    return shares_table("Attack in training", rates)

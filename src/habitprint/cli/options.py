@@ -4,7 +4,7 @@ import functools
 import inspect
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, get_args, get_origin, get_type_hints
@@ -88,6 +88,19 @@ class _Option:
     def is_many(self) -> bool:
         return get_origin(self.kind) is tuple
 
+    @property
+    def kinds(self) -> set[object]:
+        return {self.kind, *get_args(self.kind)}
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return next((get_args(kind) for kind in self.kinds if get_origin(kind) is Literal), ())
+
+    @property
+    def is_checked(self) -> bool:
+        """Return whether the value is a choice or a number: in typer's words, an error names neither value nor fix."""
+        return bool(self.choices or {int, float} & self.kinds)
+
     def named(self, value: object) -> str:
         """Return the name of this value."""
         name, _, opposite = self.names[0].partition("/")
@@ -97,7 +110,27 @@ class _Option:
         """Return the value from the text of the command line."""
         if self.told["read"] is not None:
             return self.default if value is None else self.told["read"](value, self.named(value))
+        if isinstance(value, str) and self.is_checked:
+            return self._checked(value)
         return tuple(value or ()) if self.is_many else value
+
+    def _checked(self, text: str) -> object:
+        """Return a choice or a number, or raise `InputError`."""
+        least, most, whole = self.told["least"], self.told["most"], "whole " if int in self.kinds else ""
+        value: float | None = None
+        if not self.choices:
+            with suppress(ValueError):
+                value = int(text) if whole else float(text)
+        if text in self.choices or (value is not None and (least or value) <= value <= (most or value)):
+            return text if value is None else value
+        limits = f"{'' if least is None else f' of {least} or more'}{'' if most is None else f', at most {most:,}'}"
+        wanted = f"one of {', '.join(self.choices)}" if self.choices else f"a {whole}number{limits}"
+        name, usual = self.names[0], self.default not in (None, inspect.Parameter.empty)
+        example = self.default if usual else next(iter(self.choices), max(least or 0, 10))
+        why = str(self.text)
+        raise InputError(
+            f"{name} {text!r} is not {wanted}", why=why[:1].lower() + why[1:].rstrip("."), fix=f"write {name} {example}"
+        )
 
     def shown(self, value: Any) -> object:
         """Return the value as the command line takes it."""
@@ -107,14 +140,18 @@ class _Option:
 
     def parameter(self, taken: Collection[str] = ()) -> inspect.Parameter:
         """Return the parameter for typer, without names that are in use."""
-        shown, default = self.kind, self.default
+        shown, default, metavar = self.kind, self.default, self.told["metavar"]
         if self.told["read"] or self.is_many:
             each = Path if get_args(self.kind)[:1] == (Path,) else str
             shown, default = list[each] | None if self.is_many else str | None, None  # type: ignore[valid-type]
+        elif self.is_checked:
+            shown, metavar = str | None, metavar or "|".join(self.choices) or "N"
+            default = default if default in (None, inspect.Parameter.empty) else str(default)
         option = typer.Option(
             *(name for name in self.names if name not in taken),
             help=self.text,
-            **self.told["shown"],
+            metavar=metavar,
+            rich_help_panel=self.told["panel"],
         )
         return inspect.Parameter(
             self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shown, option]

@@ -1,5 +1,6 @@
 """``habitprint protect`` and ``check``: make a safer release, and check its guarantees on the file."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -40,9 +41,9 @@ from habitprint.wording.findings import words_of
 from habitprint.wording.releases import POINTED, about_costs, risk_lines
 
 GROUPS, NOISE, IDS = "Protections: groups (--k)", "Protections: noise (--epsilon)", "User ids"
-CHANGED = "nothing is guaranteed: the file was changed, and a change may tell rows apart"
+CHANGED = "nothing is guaranteed: the file was changed, and a change may reveal whose row is whose"
 OF_IDS = {"--pseudonyms", "--keep-ids", "--earlier-key"}
-ANSWERS = {True: "holds", False: "BROKEN", None: "cannot be checked"}
+ANSWERS = {True: "holds", False: "BROKEN", None: "not checked"}
 
 
 class ProtectionOptions(Record, frozen=True, kw_only=True):
@@ -136,6 +137,12 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
         >>> ProtectionOptions(round_to=5.0).mechanism(None, None)(hp.datasets.town(60, 20)[0]).steps[0].name
         'round-to'
         """
+        if self.k == 1:
+            raise InputError(
+                "--k 1 protects nobody",
+                why="in a group of one, each row stays the row of one person and can be unique",
+                fix="write --k 10, or another number of at least 2",
+            )
         if self.keep_ids:
             why = "users have either fresh ids with a key, or their own ids"
             refuse(given(self), ["--pseudonyms"], "--keep-ids", why=why)
@@ -273,7 +280,6 @@ def protect(
     notes = [Note(words_of(found), "warning") for found in findings]
     notes += [Note(saying.about_note(code, numbers), mark) for code, numbers, mark in cautions]
     span = None if days is None else days.span.words
-    text = _lines(done, checks, advice, span, is_verbose=True)
     paths = {"out": out, "sidecar": out and on_disk.sidecar(out), "owner": out and on_disk.owner_file(out), "key": key}
     facts = {
         "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
@@ -293,10 +299,11 @@ def protect(
         "totals_exposure": hp.totals_exposure(done.release),
         **paths,
         "key_leads_to": None if key is None else "original" if start.has_original_ids else "release",
-        "text": [": ".join(line) for line in text],
+        "text": [": ".join(line) for line in _lines(done, checks, advice, span, is_verbose=True)],
     }
-    shown = text if verbose else _lines(done, checks, advice, span, is_verbose=False)
-    tell(facts, [terms(*shown), *_files(done, out, key)], notes, as_json=as_json)
+    shown = _lines(done, checks, advice, span, is_verbose=verbose)
+    original = None if days is not None or goes_on else file
+    tell(facts, [terms(*shown), *_files(done, out, key, original, known)], notes, as_json=as_json)
 
 
 class _Days(NamedTuple):
@@ -391,7 +398,7 @@ def _lines(
         ("events of", span or ""),
     ]
     if start.is_further:
-        lines.append(("goes on from", f"a release, after {counted(len(start.release.steps), 'step')}"))
+        lines.append(("input", f"a release with {counted(len(start.release.steps), 'step')}"))
     for at, step in enumerate(done.release.steps, 1):
         lines.append((f"step {at}", saying.about_step(step) if is_verbose else saying.about_mechanism(step.mechanism)))
     for check in checks:
@@ -401,27 +408,35 @@ def _lines(
     lines += [*([] if checks else [("guarantee", "none")]), *risk_lines(done.risks)]
     if done.attacked is not None:
         rate = done.attacked.rate
-        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} in both tables re-identified"
-        lines.append(("measured risk", f"{people}: {rate.words}, by {done.attacked.name}"))
+        people = f"{number(rate.n_correct)} of {counted(rate.n, 'person')} in both tables are re-identified"
+        lines.append(("measured risk", f"{rate.words}: {people} by {done.attacked.name}"))
     if advice is not None:
         lines.append(("advice", f"{advice.label}, for a target of {percent(advice.target)}"))
     lines.append(("cost", about_costs(losses)))
     if not start.is_against_original:
-        lines.append(("", "against the release that was protected further; earlier losses are not known"))
+        lines.append(
+            ("", "These losses are measured against the input, which is a release. Earlier losses are not known.")
+        )
     if is_verbose:
         lines += [*saying.loss_lines(losses), ("totals", saying.about_totals(hp.totals_exposure(done.release)))]
     return [line for line in lines if line[1]]
 
 
-def _files(done: Protected, out: Path | None, key: Path | None) -> list[Block]:
-    """Name the files that were written: those to publish, and those of the owner alone."""
+def _files(
+    done: Protected, out: Path | None, key: Path | None, original: str | None, known: Path | None
+) -> list[Block]:
+    """Name the files that were written, to publish or for the owner alone, and the command that checks them."""
     if out is None:
         return []
     use = "do not publish" if hp.totals_exposure(done.release).has_exact_means else "to publish"
     apart = "" if key is None else f", {key} (the key: keep it apart from the release)"
+    named = [] if key in (None, on_disk.key_file(out)) else ["--truth", str(key)]
+    tables = [] if original is None else ["--original", original, "--known", "KNOWN" if known is None else str(known)]
+    check = shlex.join(["habitprint", "check", str(out), *tables, *(named if tables else [])])
     return [
         Command(use, f"{out}, {on_disk.sidecar(out)}"),
         Command("for you alone", f"{on_disk.owner_file(out)}{apart}"),
+        Command("Next, check", check),
     ]
 
 
@@ -462,12 +477,12 @@ def check(
     [bold]What it does[/bold]
 
     The .json file beside the release lists its guarantees and the SHA-256 of the table. The check shows whether the
-    table is unchanged since then, and whether it holds anything else: columns, rows of zeros, metadata, other ids. It
-    does not show who wrote the files. Guarantees that no file can show, such as noise, are listed as such.
+    table is unchanged, and whether it holds anything else: columns, rows of zeros, metadata or other ids. It does not
+    show who wrote the files. Guarantees that a file cannot show, such as noise, are listed as not checked.
 
-    With the original and the attacker's data, the check measures how many rows can be reconstructed from groups.
+    With --original and --known, the check measures how many rows can be reconstructed from groups.
 
-    The exit code is 1 if a guarantee is broken, or if the table is another or holds anything else.
+    The exit code is 1 if a guarantee is broken, if the table was changed, or if it holds anything else.
     """
     release, told = hp.read_release(release_file), on_disk.read_sidecar(release_file)
     is_as_written = told.is_of(release_file)

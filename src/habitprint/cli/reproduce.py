@@ -72,11 +72,7 @@ def reproduce(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the tables and figures of the paper, with its own numbers beside ours, and check its statements.
-
-    Where the paper's data is not given, synthetic twins take its place, and every output says so.
-    A run that was stopped goes on where it was: results that are there are not computed again.
-    A spec of your own (TOML) runs on your own events.
+    """Compute the tables and figures of the paper, show its numbers beside ours, and check its claims.
 
     [bold]Examples[/bold]
 
@@ -85,6 +81,11 @@ def reproduce(
     habitprint reproduce table-metrics figure-users --d4d ~/d4d --out paper
 
     habitprint reproduce mine.toml --events calls.parquet --out mine
+
+    [bold]What it does[/bold]
+
+    Without the paper's data, it uses synthetic twins, and every output says so. If a run was stopped, the next run
+    keeps the results that exist. A spec of your own (a TOML file) runs on your own events.
     """
     if list_only:
         listed = [{"name": one.name, "title": one.title, "about": one.about} for one in PAPER]

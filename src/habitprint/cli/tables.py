@@ -91,14 +91,16 @@ class Tables:
 
     def notes(self, chosen: ChosenWeight | None = None, result: hp.Evaluation | None = None) -> list[Note]:
         """Return notes on the attacker's transformation, the choice of the weight, and possible faults."""
-        copied = f"the known side was changed by what anyone can copy of the release: {'; '.join(self.copied or ())}"
+        copied = (
+            f"the attacker protects KNOWN in the same way: {'; '.join(self.copied or ())}. With --as-is, they do not."
+        )
         ignored = 0 if result is None else result.n_ignored
         return [
-            *([Note(f"{copied} (--as-is: not)")] if self.copied else []),
+            *([Note(copied)] if self.copied else []),
             *(Note(words_of(found), "warning") for found in self.findings),
             *([] if chosen is None or chosen.words is None else [Note(chosen.words)]),
             *(Note(words_of(found)) for found in check_sides(self.released, self.known)),
-            *([Note(f"ignored: {counted(ignored, 'row')} of the truth, about users not in both.")] if ignored else []),
+            *([Note(f"{counted(ignored, 'true pair')} ignored: the user is not in both tables.")] if ignored else []),
         ]
 
 

@@ -35,8 +35,8 @@ from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
 from habitprint.wording import compare, people, protections, releases, risk
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
-from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
+from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import first_screen
 
 N_ROWS = 5  # that are shown of a table

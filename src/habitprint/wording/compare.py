@@ -1,16 +1,17 @@
 """Sentences and page of a comparison of audits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from habitprint.auditing.compare import Compared, Comparison, Unlike
-from habitprint.formatting import counted, headed, percent, rounded_up, sentence
-from habitprint.losses import SCALES, UtilityMetric
-from habitprint.mechanisms import Losses
+from habitprint.auditing.trials import Trial
+from habitprint.formatting import at_most, counted, percent, rounded_up, sentence
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.runtime import versions
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Cell, Section, Text, fixed_text, fixed_texts, table, terms
-from habitprint.wording.data import about_scope, of_sample
+from habitprint.wording.releases import about_costs
 from habitprint.wording.risk import RATE_HEADS, rate_cells
+from habitprint.wording.scope import about_scope, of_sample
 from habitprint.wording.verdict import cautions, headline
 
 NO_ADVICE = {
@@ -22,8 +23,6 @@ CONSEQUENCES = {
     False: "The risks may differ for any of these reasons.",
     True: "The risks do not depend on this. The verdict and the recommendation do.",
 }
-LOSSES: tuple[UtilityMetric, ...] = ("patterns", "prediction", "totals", "ranking")
-LOSS_HEADS = [headed(SCALES[keep].name) for keep in LOSSES]
 
 
 def which_pass(found: Comparison) -> str:
@@ -63,7 +62,7 @@ def differences(found: Comparison) -> tuple[str, ...]:
     return tuple(
         f"“{other.compared.name}” against “{found.first.name}”: {_share_of_people(other.compared)} are re-identified "
         f"instead of {_share_of_people(found.first)}, {other.difference.words}"
-        f"{'' if other.difference.is_clear else '; this may be chance'}."
+        f"{'.' if other.difference.is_clear else '. This may be chance.'}"
         for other in found.others
     )
 
@@ -80,7 +79,7 @@ def about_unlike(unlike: Unlike) -> str:
     >>> about_unlike(Unlike("target", "5%", "10%"))
     'target: 10%, not 5%'
     """
-    told = f"{unlike.here}, not {unlike.first}" if unlike.is_told else "not known of both"
+    told = f"{unlike.here}, not {unlike.first}" if unlike.is_told else "not known for both"
     return f"{unlike.aspect}: {told}"
 
 
@@ -121,68 +120,65 @@ def how_to_read(found: Comparison) -> tuple[str, ...]:
     for other in found.others:
         both = f"“{other.compared.name}” and “{found.first.name}”"
         if untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told]:
-            unknown.append(f"{both} may differ in {_listed(untold)}: this is not known.")
+            unknown.append(f"{both} may differ in {_listed(untold)}. The reports do not say.")
         if other.shared_inputs:
             file = "file" if len(other.shared_inputs) == 1 else "files"
-            shared.append(f"{both} were made from the same {file} {_listed(other.shared_inputs)}: people are in both.")
+            shared.append(f"{both} used the same {file}, {_listed(other.shared_inputs)}, so some people are in both.")
     return (*unknown, *fixed_texts("intervals of differences"), *shared)
 
 
-def people_of(audit: Compared) -> str:
-    """Say how many people were tested.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> people_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    '12 people'
-    """
-    return counted(audit.rate.n, "person") + of_sample(audit.scope)
-
-
-def verdict_of(audit: Compared) -> str:
-    """Say whether the target is met, and by what.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> verdict_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    'misses the target of 5%'
-    """
-    how = "guaranteed" if audit.guaranteed.is_within(audit.target) else "measured"
+def _verdict(audit: Compared) -> str:
     target = f"the target of {percent(audit.target)}"
     if audit.advice == "sample meets the target":
         return f"is not shown to meet {target}"
+    how = "guaranteed" if audit.guaranteed.is_within(audit.target) else "measured"
     return f"meets {target}, {how}" if audit.passes else f"misses {target}"
 
 
-def lost_by(audit: Compared) -> str:
-    """Say what the table itself has lost.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> lost_by(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    'nothing: it is unprotected'
-    """
+def _lost(audit: Compared) -> str:
     if not audit.is_protected:
-        return "nothing: it is unprotected"
-    if audit.losses is None:
-        return "not known: the owner’s file is missing"
-    loss = audit.losses.information_loss
-    return "not defined" if loss is None else f"{loss:.2f}"
+        return "Nothing: it is unprotected."
+    if (lost := audit.losses) is None:
+        return "Not known: the owner’s file is missing."
+    return f"{about_costs(lost)} {lost.n_places_kept:,} of {counted(lost.n_places, 'place')} are kept."
 
 
-def advice_of(audit: Compared) -> str:
-    """Say which protection is recommended, or why none is.
+def _bound(guaranteed: GuaranteedRisk) -> str:
+    return f"at most {at_most(guaranteed.stated)}" if guaranteed.stated < 1 else "none"
+
+
+# What stands side by side of each audit; the last three are about its recommendation, if it has one.
+ROWS: dict[str, Callable[[Compared], str]] = {
+    "Re-identified": lambda audit: (
+        f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person')}{of_sample(audit.scope)}"
+    ),
+    "95% interval": lambda audit: audit.rate.interval_words,
+    "Guarantee, row pointed at": lambda audit: _bound(audit.guaranteed),
+    "Verdict": _verdict,
+    "Lost": _lost,
+    "Recommended": lambda audit: NO_ADVICE[audit.advice] if audit.advised is None else audit.advised.label,
+}
+OF_ADVISED: dict[str, Callable[[Trial], str]] = {
+    "… guarantee": lambda trial: _bound(trial.guaranteed),
+    "… measured": lambda trial: f"up to {at_most(trial.risk.high)}",
+    "… cost": lambda trial: about_costs(trial.losses),
+}
+
+
+def side_by_side(found: Comparison) -> blocks.Table:
+    """Return the audits in columns: risk, guarantee, verdict, losses and recommendation of each.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> advice_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    'none that was tried meets the target'
+    >>> town = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> side_by_side(hp.compare([town, town], ["a", "b"])).rows[3].cells[1].text
+    'misses the target of 5%'
     """
-    return NO_ADVICE[audit.advice] if audit.advised is None else audit.advised.label
+    rows = [[name, *map(said, found.audits)] for name, said in ROWS.items()]
+    for name, of_advised in OF_ADVISED.items():
+        rows.append([name, *("" if each.advised is None else of_advised(each.advised) for each in found.audits)])
+    return table("The audits side by side", ["", *(audit.name for audit in found.audits)], rows)
 
 
 def _listed(things: Sequence[str]) -> str:
@@ -223,8 +219,7 @@ def build_comparison(found: Comparison, figure: blocks.Figure) -> blocks.Page:
         sections=(
             Section("shares", "Which tables meet their target?", tuple(_shares(found))),
             Section("scope", "Which people and which time do they cover?", tuple(scopes)),
-            Section("losses", "What have the tables lost?", (_losses(found),)),
-            Section("advice", "What does each audit recommend?", (_advice(found),)),
+            Section("losses", "What have the tables lost, and what is recommended?", (side_by_side(found),)),
             Section("reading", "How are the differences read?", (blocks.Bullets(how_to_read(found)),)),
         ),
         ending=f"Made by habitprint {versions()['habitprint']}. This page makes no request to any network.",
@@ -252,36 +247,4 @@ def _shares(found: Comparison) -> list[Block]:
         table(caption, ["Audit", "Difference", "Lower end", "Upper end", "Clear of chance"], apart),
         terms(*answers),
         *([table("If the attacker knows all other time in the file", ["Audit", *RATE_HEADS], more)] if more else []),
-    ]
-
-
-def _losses(found: Comparison) -> blocks.Table:
-    rows: list[list[object]] = []
-    for audit in found.audits:
-        if (lost := audit.losses) is None:
-            rows.append([audit.name, lost_by(audit), *[None] * (len(LOSSES) + 1)])
-        else:
-            kept = [(lost.n_users_kept, lost.n_users), (lost.n_places_kept, lost.n_places)]
-            rows.append([audit.name, *_costs(lost), *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)])
-    note = "Information loss: 0 if nothing is lost, 1 if everybody looks the same."
-    return table("Losses against the originals", ["Audit", *LOSS_HEADS, "People kept", "Places kept"], rows, note=note)
-
-
-def _advice(found: Comparison) -> blocks.Table:
-    rows: list[list[object]] = []
-    for audit in found.audits:
-        if (trial := audit.advised) is None:
-            rows.append([audit.name, advice_of(audit), *[None] * (len(LOSSES) + 3)])
-        else:
-            ends = rounded_up(trial.guaranteed.stated), rounded_up(trial.risk.high)
-            rows.append([audit.name, trial.label, *ends, *_costs(trial.losses), trial.n_dropped])
-    heads = ["Audit", "Recommended", "Guaranteed: at most", "Measured, up to", *LOSS_HEADS, "People removed"]
-    return table("Recommended protections", heads, rows)
-
-
-def _costs(losses: Losses) -> list[object]:
-    scales = [(SCALES[keep], SCALES[keep].of(losses)) for keep in LOSSES]
-    return [
-        "not defined" if loss is None else loss if scale.is_share else Cell(f"{loss:.2f}", loss)
-        for scale, loss in scales
     ]

@@ -16,17 +16,17 @@ TEXTS = by_heading((files("habitprint.wording") / "findings.md").read_text(encod
 
 
 def words_of(finding: Finding) -> str:
-    """Return a finding in sentences: what was found, why it matters, and the options that mend it.
+    """Return a finding in sentences: what was found, why it matters, and the options that fix it.
 
     Examples
     --------
     >>> found = Finding("ids-with-spaces", "stops", 40, 200, "user", ("1", "1 "), "--plain-ids")
     >>> words_of(found)  # doctest: +NORMALIZE_WHITESPACE
     "40 of 200 user ids differ from another only by blanks around them, such as '1', '1 '. One user would be taken for
-    several, and the risk would look smaller than it is. To mend it: --plain-ids."
+    several, and the risk would look smaller than it is. To fix it: --plain-ids."
     """
-    mend = f" To mend it: {finding.options}." if finding.options else ""
-    return f"{what_of(finding)} {why_of(finding)}{mend}"
+    fix = f" To fix it: {finding.options}." if finding.options else ""
+    return f"{what_of(finding)} {why_of(finding)}{fix}"
 
 
 def what_of(finding: Finding) -> str:
@@ -71,7 +71,8 @@ def why_of(finding: Finding) -> str:
     >>> why_of(Finding("placeholder-ids", "stops", 1, kind="user"))
     'Rows of several users would be taken for one user.'
     """
-    return TEXTS[finding.code][1].format(kind=finding.kind, looks_protected=TEXTS["looks-protected"][0])
+    values = "; ".join(finding.examples)
+    return TEXTS[finding.code][1].format(kind=finding.kind, values=values, looks_protected=TEXTS["looks-protected"][0])
 
 
 def written(finding: Finding) -> str:
@@ -143,6 +144,6 @@ def not_accepted(code: Code) -> str:
     Examples
     --------
     >>> not_accepted("future-dates")
-    '--accept future-dates has no effect: no finding with this code stops this audit. It is not recorded.'
+    '--accept future-dates has no effect: no finding with this code stops this audit. The record does not list it.'
     """
-    return f"--accept {code} has no effect: no finding with this code stops this audit. It is not recorded."
+    return f"--accept {code} has no effect: no finding with this code stops this audit. The record does not list it."

@@ -15,7 +15,8 @@ from habitprint.formatting import counted, headed, percent, printable_json, sent
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
 from habitprint.periods.day_table import in_words as day_in_words
-from habitprint.wording import blocks, data, findings, people, protections, releases, risk, verdict
+from habitprint.wording import blocks, findings, people, protections, releases, risk, verdict
+from habitprint.wording import scope as covered
 from habitprint.wording.blocks import (
     Block,
     Bullets,
@@ -59,7 +60,7 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
         "details": ("What else should you know?", [Bullets((*verdict.details(audit), *gates))]),
         "protections": ("Which protections were tried?", protections.about_all(audit)),
         "attacker": ("What does the attacker know?", _attacker(audit)),
-        "data": ("Is the data sound?", data.about_data(audit.data)),
+        "data": ("Is the data sound?", covered.about_data(audit.data)),
         "attacks": ("Which attacks were run?", [*risk.about_all(audit), figures["attacks"]]),
         "dependence": ("What does the risk depend on?", _dependence(audit, figures["curves"], figures["pairs"])),
         "time": ("What if more is known, or the release is repeated?", risk.about_time(audit)),
@@ -95,11 +96,11 @@ def _attacker(audit: Audit) -> list[Block]:
     released = f"The attacker has the released table: pseudonyms, places and {held}, but no names."
     times = f"The only times are those in places: {parts}." if parts else "The table has no times."
     known_in_all, both = counted(scope.n_known_in_all, "person"), f"{scope.n_attacked_in_all:,}"
-    reach = f"They know {known_in_all}. {both} of these are in the released table: everybody who can be re-identified."
+    reach = f"They know {known_in_all}. {both} of these are in the released table, and only they can be re-identified."
     if overlap is not None:
         n = f"{audit.data.n_common:,} are in both tables (overlap: {percent(overlap)})"
         reach = f"They know only some of the people: {n}."
-    known = (f"{released} {times}", f"{reach}{data.attacker_of_sample(scope)}", *fixed_texts("knowledge"))
+    known = (f"{released} {times}", f"{reach}{covered.attacker_of_sample(scope)}", *fixed_texts("knowledge"))
     return [Bullets(known), Text(fixed_text("truth"))]
 
 
@@ -125,11 +126,11 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
         if options.person_target is not None:
             certain.append(Text(verdict.about_each_person(audit)))
     return [
-        Text("A low average can hide certain victims: an attacker may name only people whose match is nearly certain."),
+        Text("A low average can hide people whose match is nearly certain. An attacker may name only these people."),
         Text(_who_is_named(audit)),
         *certain,
         reliability,
-        Text("The attacker can also order claims by margin. These are the numbers of claims at each precision."),
+        Text("The attacker can also order claims by margin. This is how many claims they can make at each precision."),
         people.claims_tiles(found),
         Text(f"Of the {most_confident.n:,} most confident claims, this share is right: {most_confident.words}."),
         None if options.confident_target is None else Text(verdict.about_most_confident(audit)),
@@ -242,7 +243,7 @@ def _facts(audit: Audit) -> Terms:
     again = "File paths are omitted; insert yours to run it again." if run.command else "Called from Python."
     alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
     return blocks.terms(
-        ("Scope", data.about_scope(audit.data.scope)),
+        ("Scope", covered.about_scope(audit.data.scope)),
         ("Cautions about the data", " ".join(grave)),
         ("Accepted findings", ", ".join(options.accept)),
         ("Attacker", _attacker_in_short(audit)),
@@ -267,16 +268,16 @@ def _attacker_in_short(audit: Audit) -> str:
     more = f" They also hold {counted(n, 'other release')} of the same people and combine them." if n else ""
     return (
         f"The attacker holds the released table. They know habits of the same kind of {known} from another period, "
-        f"exactly and with names.{data.attacker_of_sample(scope)}{reach} They know the protection, and apply it to "
-        f"their own data if that helps.{more} They know nothing else. {risk.about_training(audit.training)}"
+        f"exactly and with names.{covered.attacker_of_sample(scope)}{reach} They know the protection, and apply it to "
+        f"their own data if that helps.{more} They know nothing else. {risk.how_trained(audit.training)}"
     )
 
 
 def _target(audit: Audit) -> str:
     most_confident, person = audit.options.confident_target, audit.options.person_target
-    who = "The user set this target; the tool knows no legal threshold"
+    who = "You set this target; habitprint knows no legal threshold"
     if audit.options.target is None:
-        who = "This is the tool’s default, not a legal threshold"
+        who = "This is habitprint’s default, not a legal threshold"
     claims = (
         ""
         if most_confident is None
@@ -285,7 +286,7 @@ def _target(audit: Audit) -> str:
     each = (
         ""
         if person is None
-        else f" Pointing at any one person’s row may be right at most {percent(person)} of the time."
+        else f" For each person, pointing at their row may be right at most {percent(person)} of the time."
     )
     return f"At most {percent(audit.verdict.target)} of people may be re-identified. {who}.{claims}{each}"
 
@@ -308,7 +309,7 @@ def _advice(audit: Audit) -> list[tuple[str, str]]:
         ("Recommendation", f"Protect with “{advised.label}”. It best keeps the {SCALES[found.keep].kept}.{unseen}"),
         *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
         ("… re-identified", protections.measured_on(advised)),
-        ("… cost", sentence(releases.about_costs(advised.losses))),
+        ("… cost", releases.about_costs(advised.losses)),
         ("… alternative", only.strip()),
     ]
 
@@ -346,8 +347,8 @@ def report_json(audit: Audit) -> str:
         "headline": verdict.headline(audit).text,
         "first_screen": list(blocks.sentences(verdict.first_screen(audit))),
         "details": verdict.details(audit),
-        "scope": data.about_scope(audit.data.scope),
-        "periods": data.how_chosen(audit.data),
+        "scope": covered.about_scope(audit.data.scope),
+        "periods": covered.how_chosen(audit.data),
         "findings": [findings.words_of(found) for found in audit.data.findings],
         "training": risk.about_training(audit.training),
         "on_all": risk.on_all_people(audit),

@@ -71,9 +71,9 @@ def about_calibration(found: Confidence) -> str:
     return (
         "Each match of the joint attack has a calibrated probability of being right. It was trained on one half of the "
         "people and used on the other half. The matches were sorted by probability into ten groups. On average, the "
-        f"probability of a group differs by {percent(scores.error)} from its share of right matches. The Brier score "
-        f"is {scores.brier:.3f}; one probability for all would have {scores.brier_of_base:.3f}. The log loss is "
-        f"{scores.log_loss:.3f}; one probability for all would have {scores.log_loss_of_base:.3f}."
+        f"probability of a group differs by {percent(scores.error)} from its share of right matches. Two usual scores, "
+        f"lower is better: the Brier score is {scores.brier:.3f}, and the log loss is {scores.log_loss:.3f}. With the "
+        f"same probability for all matches, they would be {scores.brier_of_base:.3f} and {scores.log_loss_of_base:.3f}."
     )
 
 
@@ -116,7 +116,8 @@ def margins_table(people: People) -> Table:
     shares = ([None] * 3 if group.precision is None else rate_cells(group.precision)[2:5] for group in people.margins)
     rows = [[name(group), group.n_users, *share] for group, share in zip(people.margins, shares, strict=True)]
     note = (
-        "The margin says how much worse the best total is without the match, as a share of the largest gain of a pair."
+        "The margin says how much the best total gets worse without the match. It is a share of the largest gain of a "
+        "pair."
     )
     heads = ["Margin", "People", "Right", "Lower end", "Upper end"]
     return table("People by the margin of their match", heads, rows, note=note)

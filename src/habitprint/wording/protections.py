@@ -1,6 +1,7 @@
 """Sentences about protections: trials, costs, guarantees, and alternatives if none meets the target."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.candidates import group_needed
@@ -10,14 +11,14 @@ from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Alternative, claims_among, users_needed
 from habitprint.formatting import at_most, counted, headed, in_column, number, percent, rounded_up, sentence
 from habitprint.losses import SCALES, UtilityMetric
-from habitprint.rates import wilson_interval
+from habitprint.rates import Rate, wilson_interval
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Cell, Heading, Text, fixed_text, fixed_texts, table, terms
 from habitprint.wording.releases import about_costs, about_guarantee, about_mechanism, bound_in_short, risk_lines
 from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
 MOST_SHOWN = 4  # protections in a short table
-UNMEASURED = "What totals reveal was not measured."
+UNMEASURED = "The audit did not measure what such totals reveal."
 
 
 def measured_on(trial: Trial) -> str:
@@ -33,7 +34,7 @@ def measured_on(trial: Trial) -> str:
     if trial.reconstruction is None:
         return said
     rate = trial.reconstruction.rate
-    return f"{said} {percent(rate.value)} of rows can be reconstructed (up to {at_most(rate.high)})."
+    return f"{said} {percent(rate.value)} of rows are reconstructed (up to {at_most(rate.high)})."
 
 
 def about_protections(audit: Audit) -> str:
@@ -54,14 +55,14 @@ def about_protections(audit: Audit) -> str:
     n_guaranteed = len(found.within(target, "guaranteed"))
     # On protections that cost more than the answer only screening attacks ran.
     n_others = len(found.within(target, "measured", OPEN)) - n_guaranteed
-    others = f"{counted(n_others, 'other')} met it only in our tests."
+    others = f"{counted(n_others, 'other')} met it only in our tests." if n_others else "No other met it in our tests."
     tried = f"{n_guaranteed:,} of {counted(found.n_tried, 'protection')} guarantee the target of {percent(target)}."
     on_all = f" {found.n_on_all:,} of them were tested on {found.n_users_in_all:,} people." if found.screened else ""
     return f"{tried} {others}{on_all}{about_only_measured(found.only_measured)}{_why_none(audit)}"
 
 
 def about_only_measured(only: Trial | None) -> str:
-    """Say what the protection with the least loss reaches that is within the target only in tests, after a blank.
+    """Name the protection with the least loss that meets the target only in tests, and its guarantee, after a blank.
 
     Examples
     --------
@@ -71,9 +72,8 @@ def about_only_measured(only: Trial | None) -> str:
     if only is None:
         return ""
     return (
-        f" Within the target only in our tests, with the least loss: “{only.label}”. Measured: up to "
-        f"{at_most(only.risk.high)}; {guarantee_of(only)}. Cost: {about_costs(only.losses)}. It was selected on one "
-        "half of the people and confirmed on the hold-out half."
+        f" “{only.label}” loses the least, but meets the target only in our tests. Measured: up to "
+        f"{at_most(only.risk.high)}; {guarantee_of(only)}."
     )
 
 
@@ -104,8 +104,8 @@ def _why_none(audit: Audit) -> str:
         if not ends:
             return " The precision of their most confident claims was not measured."
         return (
-            f" Their most confident claims are right too often: at best up to {at_most(min(ends))} of "
-            f"{counted(len(ends), 'protection')} measured. The limit is {percent(goal.confident_target)}."
+            f" Their most confident claims are right too often: up to {at_most(min(ends))} with the best of "
+            f"{counted(len(ends), 'protection')}. The limit is {percent(goal.confident_target)}."
         )
     # Beyond the worst loss, the mean of all people would say more than the release.
     scale = SCALES[goal.keep]
@@ -115,58 +115,42 @@ def _why_none(audit: Audit) -> str:
         return ""
     _, least = min(useful, key=lambda one: (one[1].guaranteed.stated, one[1].risk.high, one[0]))
     return (
-        f" The lowest guarantee at {scale.one} of at most {scale.limit} is that of “{least.label}”: "
-        f"{bound_in_short(least.guaranteed)}. Cost: {about_costs(least.losses)}."
+        f" The lowest guarantee with {scale.one} of at most {scale.limit} is that of “{least.label}”: "
+        f"{bound_in_short(least.guaranteed)}."
     )
 
 
-def best_table(found: Protections) -> list[blocks.Table]:
-    """Return the best protection for each utility metric as a table, the one that decided marked; none where none is.
+def best_table(found: Protections, *, is_short: bool = False) -> blocks.Table:
+    """Return the table without further protection and the best protections, each with the utility that it keeps best.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> best_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections)
-    []
-    """
-    if all(best.guaranteed is None and best.measured is None for best in found.best):
-        return []
-
-    def cell(at: int | None, keep: UtilityMetric) -> Cell:
-        if at is None:
-            return Cell("none")
-        return Cell(found.trials[at].label, note=SCALES[keep].said(found.trials[at].loss_for(keep)))
-
-    rows = []
-    for best in found.best:
-        is_same = best.guaranteed is not None and best.measured == best.guaranteed
-        measured = Cell("none that costs less") if is_same else cell(best.measured, best.keep)
-        rows.append([headed(SCALES[best.keep].kept), cell(best.guaranteed, best.keep), measured])
-    heads = ["To keep", "Guaranteed", "Within the target only in our tests"]
-    marked = [best.keep == found.keep for best in found.best]
-    note = f"Tested on {found.n_users_in_all:,} people. {fixed_text('best protections')}"
-    return [table("Best protection for each utility metric", heads, rows, marked=marked, note=note)]
-
-
-def short_table(found: Protections) -> blocks.Table:
-    """Return the unprotected table and the best protections in a few narrow columns, the recommended one marked.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> [row.cells[0].text for row in short_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections).rows]
+    >>> [row.cells[0].text for row in best_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections).rows]
     ['unprotected']
     """
-    ways = [found.chosen, *(at for best in found.best for at in (best.guaranteed, best.measured)), found.measured]
-    shown = list(dict.fromkeys([0, *(at for at in ways if at is not None)]))[:MOST_SHOWN]
-    rows = []
-    for trial in (found.trials[at] for at in shown):
-        rebuilt = None if trial.reconstruction is None else trial.reconstruction.rate.high
-        ends = map(_end, (trial.guaranteed.stated, trial.risk.high, rebuilt))
-        rows.append([trial.label, *ends, _loss(trial, found.keep)])
-    heads = ["Protection", "guarantee", "measured, up to", "reconstructed, up to", "loss"]
+    keeps: dict[int, list[str]] = {}
+    for best in found.best:
+        kept, only = SCALES[best.keep].kept, " (only in our tests)"
+        for at, how in {best.measured: only, best.guaranteed: ""}.items():
+            if at is not None:
+                keeps.setdefault(at, []).append(f"{kept}{how}")
+    shown = [at for at in dict.fromkeys([0, found.chosen, *keeps, found.measured]) if at is not None]
+    shown = shown[:MOST_SHOWN] if is_short else shown
+    notes = {} if is_short else {at: f"best for {', '.join(kept)}" for at, kept in keeps.items()}
+    scale = SCALES[found.keep]
+    heads = ["Protection", *COLUMNS, headed(scale.name)]
+    rows = [
+        [
+            Cell(trial.label, note=notes.get(at, "")),
+            *(cell(trial) for cell in COLUMNS.values()),
+            _loss(trial, found.keep),
+        ]
+        for at, trial in ((at, found.trials[at]) for at in shown)
+    ]
     marked = [at == found.chosen for at in shown]
-    return table("The best protections", heads, rows, marked=marked, note=f"Loss: {SCALES[found.keep].name}.")
+    note = f"Tested on {found.n_users_in_all:,} people. {fixed_text('best protections')}"
+    return table("The best protections", heads, rows, marked=marked, note=note)
 
 
 def trials_table(
@@ -181,38 +165,38 @@ def trials_table(
     >>> trials_table("All", found.trials, found.keep, None).sorted_by
     'Information loss'
     """
-    has_confident = any(trial.most_confident is not None for trial in trials)
-    heads = ["Protection", passes, "Row pointed at: at most", "Row reconstructed, up to", "Measured", "Measured, up to"]
-    heads += ["People re-identified", *(headed(scale.name) for scale in SCALES.values()), "Places kept"]
-    heads += ["Most confident claims right, up to"] if has_confident else []
+    columns: dict[str, Callable[[Trial], object]] = {
+        passes: lambda trial: "not measured" if trial.passes is None else trial.passes,
+        **COLUMNS,
+        "Measured": lambda trial: _at_least(trial, in_column(trial.risk.value), trial.risk.value),
+        "People re-identified": lambda trial: _at_least(trial, number(trial.risk.n_correct), trial.risk.n_correct),
+        **{headed(scale.name): partial(_loss, keep=each) for each, scale in SCALES.items()},
+        "Places kept": lambda trial: trial.losses.n_places_kept,
+    }
+    if any(trial.most_confident is not None for trial in trials):
+        columns["Most confident claims right, up to"] = lambda trial: _end(trial.most_confident)
     costs = [trial.cost(keep) for trial in trials]
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
-    rows = [_cells(trials[at], "recommended" if at == chosen else "", has_confident=has_confident) for at in order]
+    rows = [
+        [
+            Cell(trials[at].label, note="recommended" if at == chosen else ""),
+            *(cell(trials[at]) for cell in columns.values()),
+        ]
+        for at in order
+    ]
     key, at_least = fixed_texts("key to protections")
     note = key if all(trial.is_full_suite for trial in trials) else f"{key} {at_least}"
     marked = [at == chosen for at in order]
+    heads = ["Protection", *columns]
     return table(caption, heads, rows, marked=marked, note=note, sorted_by=headed(SCALES[keep].name))
 
 
-def _cells(trial: Trial, note: str, *, has_confident: bool) -> list[object]:
-    risk, taken = trial.risk, trial.reconstruction
-    least = "" if trial.is_full_suite else "≥ "
-    return [
-        Cell(trial.label, note=note),
-        "not measured" if trial.passes is None else trial.passes,
-        _end(trial.guaranteed.stated),
-        _end(None if taken is None else taken.rate.high),
-        Cell(least + in_column(risk.value), risk.value),
-        Cell(least + in_column(rounded_up(risk.high)), risk.high),
-        Cell(least + number(risk.n_correct), risk.n_correct),
-        *(_loss(trial, keep) for keep in SCALES),
-        trial.losses.n_places_kept,
-        *([_end(None if trial.most_confident is None else trial.most_confident.high)] if has_confident else []),
-    ]
+def _end(rate: Rate | None) -> float | None:
+    return None if rate is None else rounded_up(rate.high)
 
 
-def _end(share: float | None) -> float | None:
-    return None if share is None else rounded_up(share)
+def _at_least(trial: Trial, text: str, key: float) -> Cell:
+    return Cell(text if trial.is_full_suite else f"≥ {text}", key)
 
 
 def _loss(trial: Trial, keep: UtilityMetric) -> Cell:
@@ -220,6 +204,14 @@ def _loss(trial: Trial, keep: UtilityMetric) -> Cell:
     n_people = f" ({trial.n_dropped:,})" if keep == "people" and trial.n_dropped else ""
     text = in_column(loss) if scale.is_share and loss is not None else scale.in_words(loss)
     return Cell(f"{text}{n_people}", loss)
+
+
+# The columns of every table of protections: a head, and the cell of a trial.
+COLUMNS: dict[str, Callable[[Trial], object]] = {
+    "Row pointed at: at most": lambda trial: rounded_up(trial.guaranteed.stated),
+    "Row reconstructed, up to": lambda trial: _end(None if trial.reconstruction is None else trial.reconstruction.rate),
+    "Measured, up to": lambda trial: _at_least(trial, in_column(rounded_up(trial.risk.high)), trial.risk.high),
+}
 
 
 def about_advised(trial: Trial, periods: str | None) -> list[Block]:
@@ -239,13 +231,13 @@ def about_advised(trial: Trial, periods: str | None) -> list[Block]:
     facts = terms(
         ("Steps", " ".join(sentence(about_mechanism(each)) for each in trial.recipe)),
         *((headed(name), sentence(words)) for name, words in risk_lines(trial.risks)),
-        ("Cost", sentence(about_costs(trial.losses))),
+        ("Cost", about_costs(trial.losses)),
         ("Guarantee", guaranteed or ("" if holds else "None.")),
         ("Not hidden", fixed_text("groups") if hides else ""),
-        ("Holds, but no guarantee for people", holds),
+        ("Other properties of the file", holds),
     )
     people = counted(trial.risk.n, "person")
-    attacks = f"The strongest of {trial.n_attacks} attacks on the protected table, which leaves {people} in both tables"
+    attacks = f"The strongest of {trial.n_attacks} attacks on the protected table, with {people} in both tables"
     split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
     return [
         Heading(f"Recommended protection: {trial.label}"),
@@ -272,7 +264,7 @@ def on_whom(found: Protections) -> str:
         return f"Protections were tested on {counted(n, 'person')}."
     return (
         f"To save time, {len(found.screened) - 1} protections were first tested on {n_part:,} people drawn at random. "
-        "Among fewer people, risk and loss are higher. Those that could be the best were then tested on "
+        "Among fewer people, risk and loss are higher. The most promising protections were then tested on "
         f"{n:,} people."
     )
 
@@ -291,7 +283,8 @@ def about_all(audit: Audit) -> list[Block]:
     if audit.alternatives:
         alternatives = terms(*((headed(each.kind), about_alternative(each, audit)) for each in audit.alternatives))
         said += [Heading("What are the alternatives?"), alternatives]
-    said += best_table(found)
+    if any(best.guaranteed is not None or best.measured is not None for best in found.best):
+        said.append(best_table(found))
     if found.advised is not None:
         said += about_advised(found.advised, None if events is None else events.periods_command)
     caption = f"Protections tested on {found.n_users_in_all:,} people, the smallest loss first"
@@ -353,8 +346,8 @@ def _along(alternative: Alternative, curve: Curve, target: float) -> str:
     if alternative.number is not None:
         found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
         return (
-            f"With {label}, the repeated attack re-identifies {found}. That is within the target. Audit such a table "
-            "to run the other attacks."
+            f"With {label}, one attack re-identifies {found}. That is within the target. Audit such a table to run all "
+            "attacks."
         )
     least, people = wilson_interval(0, rate.n)[1], counted(rate.n, "person")
     why = f" With {people}, no risk below {at_most(least)} can be shown." if least > target else ""
@@ -376,7 +369,7 @@ def _more_people(audit: Audit) -> str:
         most = percent(goal.person_target)
         said.append(f"A limit of {most} per person needs groups of {alone:,}{_more_than(alone, n)}.")
     if table.risk.n < (shown := users_needed(goal.target)):
-        said.append(f"To show that no row of a group is reconstructed takes {shown:,} people in both tables.")
+        said.append(f"To show that no row is reconstructed, an audit needs {shown:,} people in both tables.")
     if table.most_confident is not None and goal.confident_target is not None:
         claims = counted(users_needed(goal.confident_target), "claim")
         said.append(
@@ -385,7 +378,7 @@ def _more_people(audit: Audit) -> str:
         )
     if table.risk.high > goal.target:
         needed = None if audit.forecast is None else audit.forecast.needed
-        said.append("Without groups, no number can be given." if needed is None else about_needed(needed))
+        said.append("Without groups, the number of people is not known." if needed is None else about_needed(needed))
     return " ".join(said)
 
 
@@ -399,8 +392,8 @@ def _larger_groups(k: int, audit: Audit) -> str:
     n, allowed = _n_released(audit), percent(audit.options.confident_target or 0.0)
     people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person')}"
     return (
-        f"In groups of {k:,}, each claim is right with probability at most 1/{k:,}, so at most {allowed} of the most "
-        f"confident ones are. This {people}."
+        f"In groups of {k:,}, each claim is right with probability at most 1/{k:,}. So at most {allowed} of the most "
+        f"confident claims are right. This {people}."
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from habitprint import mechanisms
 from habitprint.auditing.reconstruction import Attribution, Risks
 from habitprint.errors import first_few
-from habitprint.formatting import at_most, counted, percent, sentence
+from habitprint.formatting import at_most, counted, headed, percent, sentence
 from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mechanisms import Check, Guarantee, GuaranteedRisk, Losses, Mechanism, Release, Step, TotalsExposure
 from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
@@ -18,7 +18,7 @@ from habitprint.rates import Rate
 from habitprint.wording.blocks import fixed_text, fixed_texts
 
 GROUPING: dict[Method, str] = {
-    "best": "the tightest groups first, then exchanges between neighbours",
+    "best": "tightest groups first, then exchanges between groups",
     "successive": "successive group selection",
     "mdav": "MDAV",
 }
@@ -42,8 +42,8 @@ STRANGERS: dict[StrangerCode, str] = {
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, so they may tell whose row is whose"
 UNIQUE = "nothing is guaranteed: some rows are unique"
-NOT_MEASURED = "not measured: that needs the original, the attacker's data, and groups that no later step changed"
-WHOLE_ROWS = "each row is published whole: an attacker who points at the right row has it"
+NOT_MEASURED = "not measured: give habitprint check --original and --known; no later step may change groups"
+WHOLE_ROWS = "each row is published whole: an attacker who points at the right row knows all of it"
 
 
 def about_note(code: str, numbers: Mapping[str, float]) -> str:
@@ -59,7 +59,7 @@ def about_note(code: str, numbers: Mapping[str, float]) -> str:
 
 
 def about_mechanism(mechanism: Mechanism) -> str:
-    """Say what a step with these parameters does; the words end a line that names the step.
+    """Say what a step with these parameters does, in a sentence or several without the last full stop.
 
     Examples
     --------
@@ -81,10 +81,12 @@ def about_mechanism(mechanism: Mechanism) -> str:
             limited = f"limited each user to {counted(mechanism.limit, 'count')}, then " if mechanism.limit else ""
             cells = "counts above zero" if mechanism.delta else "all counts, zeros too"
             # Without a δ the threshold follows from the number of places, which is not published.
-            below = "small ones" if mechanism.threshold is None else f"noisy counts below {mechanism.threshold:,}"
+            below = (
+                "small noisy counts" if mechanism.threshold is None else f"noisy counts below {mechanism.threshold:,}"
+            )
             words = (
-                f"{limited}added discrete Laplace noise of scale {mechanism.scale:.4g} to {cells} (OpenDP's secure "
-                f"source, no seed), and left out {below}"
+                f"{limited}added discrete Laplace noise of scale {mechanism.scale:.4g} to {cells}, and left "
+                f"out {below}. The noise comes from OpenDP's secure source, without a seed"
             )
         case mechanisms.SuppressBelow():
             words = f"left out counts below {mechanism.threshold:g}"
@@ -92,12 +94,13 @@ def about_mechanism(mechanism: Mechanism) -> str:
             words = f"rounded counts to multiples of {mechanism.base:g}"
         case mechanisms.Microaggregate():
             on_average = "" if mechanism.mean_k is None else f" and at least {mechanism.mean_k:g} on average"
-            group = f"a group of at least {counted(mechanism.k, 'user')}{on_average}"
-            words = f"replaced each user's shares by the mean of {group} ({mechanism.loss} loss); {_rows_of(mechanism)}"
+            by = "" if mechanism.loss == "l1" else ", by squared distances"
+            groups = f"groups of at least {mechanism.k:,}{on_average}{by}"
+            words = f"put users into {groups}. Each row became the mean of its group. {_rows_of(mechanism)}"
         case mechanisms.ReleaseShares():
             words = "divided each row by its total"
         case mechanisms.Pseudonymise():
-            words = "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
+            words = "gave every user a fresh random id, and ordered the rows by it"
         case _:
             words = mechanism.name
     return words
@@ -105,14 +108,11 @@ def about_mechanism(mechanism: Mechanism) -> str:
 
 def _rows_of(mechanism: mechanisms.Microaggregate) -> str:
     if mechanism.units is None:
-        return "exact means, which can be taken apart: not for publication"
-    few = (
-        ""
-        if mechanism.least_members == 1
-        else f"; only places visited by {mechanism.least_members} or more members stay"
-    )
-    source = "secure source, no seed" if mechanism.seed is None else f"seed {mechanism.seed}: not for publication"
-    return f"every member contributes {counted(mechanism.units, 'unit')}, rounded at random ({source}){few}"
+        return "Rows can be reconstructed from these exact means: do not publish them"
+    few, seed = mechanism.least_members, mechanism.seed
+    source = "" if seed is None else f" with seed {seed}: do not publish them"
+    rounded = f"The shares of each member were rounded at random to multiples of 1/{mechanism.units}{source}"
+    return rounded if few == 1 else f"{rounded}. A group shows only places that {few} or more of its members visited"
 
 
 def _limits(total: float | None, per_place: float | None) -> str:
@@ -127,7 +127,7 @@ def about_findings(step: Step) -> str:
     --------
     >>> import habitprint as hp
     >>> about_findings(hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2).steps[0])
-    '1 of 2 counts was left out; 0 of 1 user were removed'
+    '1 of 2 counts was left out. 0 of 1 user were removed'
     """
     if not step.findings:
         return ""
@@ -152,10 +152,10 @@ def about_findings(step: Step) -> str:
         case mechanisms.Microaggregate():
             smallest, largest = n["smallest_group"], n["largest_group"]
             each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
-            said = [f"{counted(n['n_groups'], 'group')} of {each}, by {GROUPING[step.mechanism.method]}"]
+            said = [f"{counted(n['n_groups'], 'group')} of {each} (method: {GROUPING[step.mechanism.method]})"]
     if "n_users_discarded" in n:
         said.append(_of(n["n_users_discarded"], n["n_users"], "user", "removed"))
-    return "; ".join(said)
+    return ". ".join(map(headed, said))
 
 
 def _of(n: int, of: int, what: str, done: str) -> str:
@@ -169,9 +169,9 @@ def about_step(step: Step) -> str:
     --------
     >>> import habitprint as hp
     >>> about_step(hp.keep_top_places(hp.Histograms.from_strings({"Jill": "aab"}), 1).steps[0])
-    'kept the 1 most popular place, by visits; there were 2 places; 0 of 1 user were removed'
+    'kept the 1 most popular place, by visits. There were 2 places. 0 of 1 user were removed'
     """
-    return "; ".join(filter(None, (about_mechanism(step.mechanism), about_findings(step))))
+    return ". ".join(filter(None, (about_mechanism(step.mechanism), about_findings(step))))
 
 
 def about_guarantee(guarantee: Guarantee) -> str:
@@ -196,10 +196,7 @@ def about_guarantee(guarantee: Guarantee) -> str:
         case mechanisms.EqualTotals():
             words = "all rows have the same total, so no total is stated"
         case mechanisms.EqualContributions():
-            units = counted(guarantee.units, "unit")
-            words = (
-                f"every person contributes at most {units}: m people publish whole units out of {guarantee.units} · m"
-            )
+            words = f"each person contributes at most {counted(guarantee.units, 'whole unit')} to the row of a group"
         case mechanisms.DifferentialPrivacy():
             words = _differential_privacy(guarantee)
         case _:
@@ -233,7 +230,7 @@ def about_check(check: Check) -> str:
         case mechanisms.SmallestCount():
             words = f"the smallest count is {seen['smallest']:g}"
         case mechanisms.MultiplesOf():
-            words = _of(seen["n_wrong"], seen["n_counts"], "count", "no multiple")
+            words = _of(seen["n_wrong"], seen["n_counts"], "count", "not such a multiple")
         case mechanisms.LimitedContribution():
             words = f"the largest total is {seen['largest_total']:g}, the largest count {seen['largest_count']:g}"
         case mechanisms.OnlyPlaces():
@@ -245,9 +242,9 @@ def about_check(check: Check) -> str:
             words = f"all totals are {most:g}" if check.holds else f"totals are {least:g} to {most:g}"
         case mechanisms.EqualContributions():
             above = f"; {counted(seen['n_rows_above_one'], 'row')} above one" if seen["n_rows_above_one"] else ""
-            words = f"{_of(seen['n_wrong'], seen['n_values'], 'value', 'no whole number of units')}{above}"
+            words = f"{_of(seen['n_wrong'], seen['n_values'], 'value', 'not a whole number of units')}{above}"
         case _:
-            words = "the data cannot show it: it rests on OpenDP's noise and accounting"
+            words = "the file cannot show it; it rests on the noise of OpenDP"
     return words
 
 
@@ -300,26 +297,33 @@ def loss_lines(losses: Losses) -> list[tuple[str, str]]:
 
 
 def about_costs(losses: Losses) -> str:
-    """State every loss, as the end of a sentence.
+    """State every loss, in three sentences.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> april, may = hp.datasets.town(60, 20)
     >>> about_costs(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
-    '72.6% of predictive value lost, 86% of individual patterns lost, totals kept, ranking kept, nobody removed'
+    '72.6% of predictive value and 86% of individual patterns are lost. Totals and ranking are kept. Nobody is \
+removed.'
     """
     lost = {keep: scale.of(losses) for keep, scale in SCALES.items()}
     shown = {keep: None if loss is None else percent(SCALES[keep].shown(loss)) for keep, loss in lost.items()}
+    rows = {"predictive value": shown["prediction"], "individual patterns": shown["patterns"]}
+    said = " and ".join(f"{loss} of {what}" for what, loss in rows.items() if loss is not None)
+    totals, ranking = (
+        "kept" if shown[each] in {None, "0%"} else f"off by {shown[each]}" for each in ("totals", "ranking")
+    )
+    kept = f"Totals are {totals}, the ranking {ranking.removeprefix('off ') if totals != 'kept' else f'is {ranking}'}."
     n_out = losses.n_users - losses.n_users_kept
-    said = [
-        f"{shown['prediction']} of predictive value lost" if shown["prediction"] else "predictive value not measured",
-        f"{shown['patterns']} of individual patterns lost" if shown["patterns"] else "individual patterns not defined",
-        "totals kept" if shown["totals"] in {None, "0%"} else f"totals off by {shown['totals']}",
-        "ranking kept" if shown["ranking"] in {None, "0%"} else f"ranking off by {shown['ranking']}",
-        f"{counted(n_out, 'person')} removed" if n_out else "nobody removed",
-    ]
-    return ", ".join(said)
+    return " ".join(
+        [
+            f"{said} are lost." if said else "",
+            *(f"{headed(what)}: not measured." for what, loss in rows.items() if loss is None),
+            "Totals and ranking are kept." if totals == ranking == "kept" else kept,
+            f"{counted(n_out, 'person')} {'is' if n_out == 1 else 'are'} removed." if n_out else "Nobody is removed.",
+        ]
+    ).strip()
 
 
 def about_losses(losses: Losses | None) -> str:
@@ -333,8 +337,8 @@ def about_losses(losses: Losses | None) -> str:
     further = "Further losses are measured against this table."
     if losses is None:
         return f"The losses of this table against its original are not known. {further}"
-    kept = f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} kept"
-    return f"Losses of this table against its original: {about_costs(losses)}, {kept}. {further}"
+    kept = f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} are kept"
+    return f"Losses of this table against its original: {about_costs(losses)} {kept}. {further}"
 
 
 def about_totals(found: TotalsExposure) -> str:
@@ -367,8 +371,8 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     >>> for line in risk_lines(Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True)):
     ...     print(*line, sep=": ")
     row pointed at: guaranteed: an attacker who points at a person’s row is right at most 5% of the time
-    row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
-    places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
+    row reconstructed: not measured: give habitprint check --original and --known; no later step may change groups
+    places attributed: not measured: give habitprint check --original and --known; no later step may change groups
     """
     pointed = NOT_FRESH
     if (guaranteed := risks.guaranteed) is not None:
@@ -393,11 +397,11 @@ def bound_in_short(guaranteed: GuaranteedRisk) -> str:
     Examples
     --------
     >>> bound_in_short(GuaranteedRisk(0.0501, 0.1))
-    'an attacker who points at a person’s row is right at most 5.1% of the time on average, and at most 10% for any \
+    'an attacker who points at a person’s row is right at most 5.1% of the time on average, at most 10% for any \
 person'
     """
     mean, largest = at_most(guaranteed.stated), at_most(guaranteed.highest)
-    most = "" if mean == largest else f" on average, and at most {largest} for any person"
+    most = "" if mean == largest else f" on average, at most {largest} for any person"
     return f"an attacker who points at a person’s row is right at most {mean} of the time{most}"
 
 
@@ -427,12 +431,11 @@ def rows_reconstructed(rate: Rate) -> str:
 
 def _attributed(found: Attribution) -> str:
     claims = {
-        "there, {right} of new places named are right": found.new_places,
-        "of {n:,} places that the group shows and that are known of one person only, {right} are still "
-        "visited": found.still_visited,
+        "Of the new places that they name of a person there, {} are right": found.new_places,
+        "Of the group's places that they know of this person alone, {} are still visited": found.still_visited,
     }
     told = "".join(
-        f"; {words.format(right=percent(rate.value), n=rate.n)} (base rate {percent(rate.by_chance)})"
+        f". {words.format(percent(rate.value))} (base rate {percent(rate.by_chance)})"
         for words, rate in claims.items()
         if rate is not None
     )

@@ -6,7 +6,7 @@ from datetime import date
 
 from scipy.special import ndtri
 
-from habitprint.attacks import EPSILON, Outcome
+from habitprint.attacks import EPSILON, Outcome, strongest_of_each
 from habitprint.auditing.audit import AttackerTraining, Audit
 from habitprint.auditing.curves import (
     FEWEST_USERS,
@@ -34,6 +34,7 @@ EVIDENCE: dict[KindName, str] = {
     "fourth-root": "visiting the same{} places",
     "likelihood": "visiting{} places that are likely for the other",
 }
+N_ATTACKS = 8  # in a narrow table
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 TITLES: dict[Dimension, str] = {
     "users": "Number of people",
@@ -88,11 +89,11 @@ def about_proof(gap: float | None, bound: float | None, size: int) -> str:
     Examples
     --------
     >>> about_proof(0.0, 3.5, 4)
-    'optimal: no 4 pairs can gain more than 3.5 (gap 0)'
+    'optimal: 4 pairs gain at most 3.5 (gap 0)'
     """
     if gap is None or bound is None:
         return "none: one by one optimises no total"
-    return f"{about_gap(gap)}: no {counted(size, 'pair')} can gain more than {bound:.10g} (gap {gap_and_share(gap)[0]})"
+    return f"{about_gap(gap)}: {counted(size, 'pair')} gain at most {bound:.10g} (gap {gap_and_share(gap)[0]})"
 
 
 def about_guesses(n_guesses: int) -> str:
@@ -101,9 +102,9 @@ def about_guesses(n_guesses: int) -> str:
     Examples
     --------
     >>> about_guesses(3)
-    ', 3 of them without a shared place: guesses'
+    '; 3 of them are guesses, without a shared place'
     """
-    return f", {n_guesses:,} of them without a shared place: guesses" if n_guesses else ""
+    return f"; {n_guesses:,} of them are guesses, without a shared place" if n_guesses else ""
 
 
 def about_strongest(audit: Audit) -> str:
@@ -174,6 +175,32 @@ def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) 
     return table(caption, ["Attack", *RATE_HEADS, "Proof"], rows)
 
 
+def strongest_table(attacks: Sequence[Outcome]) -> Table:
+    """Return the strongest attacks with their rates as a narrow table; pairs at random are always there.
+
+    Examples
+    --------
+    >>> strongest_table([Outcome("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]).rows[0].cells[0].text
+    'joint matching, l1'
+    """
+    ways = sorted(strongest_of_each(attacks), key=lambda attack: -attack.rate.high)
+    shown = [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]
+    return shares_table("Strongest attacks", [(each.name, each.rate, False) for each in shown])
+
+
+def shares_table(caption: str, rates: Sequence[tuple[str, Rate, bool]]) -> Table:
+    """Return shares of people re-identified with their intervals as a narrow table; some rows are marked.
+
+    Examples
+    --------
+    >>> shares_table("Attack", [("l1", Rate.of(50, 100, by_chance=0.01), True)]).rows[0].cells[1].text
+    '50.0%'
+    """
+    rows = [[name, rate.value, rate.interval_words] for name, rate, _ in rates]
+    marked = [is_marked for _, _, is_marked in rates]
+    return table(caption, [caption, "Re-identified", "95% interval"], rows, marked=marked)
+
+
 def about_all(audit: Audit) -> list[Block]:
     """Say which attack is the strongest, how attacks are named, how the attacker trained, and what ran on all people.
 
@@ -223,7 +250,7 @@ to 6.6%; by chance 0.1%).'
     if forecast is None or forecast.n != rate.n or forecast.n_measured >= rate.n:
         return found
     is_within = forecast.low <= rate.value <= forecast.high
-    agrees = "The measurement is within this interval." if is_within else "The measurement is outside, and counts."
+    agrees = f"The measured risk is {'within' if is_within else 'outside'} this interval."
     return f"{found} The forecast from the sample was {percent(forecast.share)} ({interval(forecast)}). {agrees}"
 
 
@@ -309,14 +336,18 @@ def about_training(trained: AttackerTraining) -> str:
     >>> about_training(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).training)
     'The attacker could not train: two tables hold no times.'
     """
+    evidence = "" if trained.missing is not None else about_evidence(trained.evidence)
+    return f"{how_trained(trained)} {evidence}".strip()
+
+
+def how_trained(trained: AttackerTraining) -> str:
+    """Say on which data the attacker of an audit trained, or why they could not."""
     if trained.missing is not None:
         people = f"that needs at least {FEWEST_PEOPLE} people in both tables"
-        why = people if trained.missing == "people" else "two tables hold no times"
-        return f"The attacker could not train: {why}."
+        return f"The attacker could not train: {people if trained.missing == 'people' else 'two tables hold no times'}."
     own = "their own data: they compared its first half with its second half, for"
     source = own if trained.on == "own data" else "two earlier tables of"
-    people = counted(trained.n_people, "person")
-    return f"The attacker trained on {source} {people}. {about_evidence(trained.evidence)}"
+    return f"The attacker trained on {source} {counted(trained.n_people, 'person')}."
 
 
 def chosen_in_training(found: Training) -> str:
@@ -326,13 +357,13 @@ def chosen_in_training(found: Training) -> str:
     --------
     >>> import habitprint as hp
     >>> chosen_in_training(hp.train(*hp.datasets.town(80, 30)))[:62]
-    'Trained on 80 people: no attack identified more than the paper'
+    'In training on 80 people, no attack is clearly better than the'
     """
-    paper = f"the paper's ({found.paper.outcome.name}: {percent(found.paper.rate.value)})"
-    more = "no attack identified more"
+    paper = f"the paper's attack ({found.paper.outcome.name}: {percent(found.paper.rate.value)})"
+    better = "no attack is"
     if found.best is not found.paper:
-        more = f"{found.best.outcome.name}, identified {percent(found.best.rate.value)}, more"
-    return f"Trained on {found.trained.n_people:,} people: {more} than {paper} by more than noise."
+        better = f"{found.best.outcome.name} ({percent(found.best.rate.value)}) is"
+    return f"In training on {found.trained.n_people:,} people, {better} clearly better than {paper}."
 
 
 def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
@@ -382,7 +413,7 @@ def _shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
     start, end = (f"“{label}”" if ", " in label else label for label in (first.label, last.label))
     between, meaning = f"From {start} to {end}, the risk", MEANINGS.get((dimension, trend))
     if trend == "no clear change":
-        shares = f"It is {_with_interval(first.rate)} at first and {_with_interval(last.rate)} at last"
+        shares = f"It is {_with_interval(first.rate)} at the first and {_with_interval(last.rate)} at the last"
         return f"{between} does not clearly change. {shares}."
     why = f": {meaning}" if meaning else ""
     return f"{between} {trend} from {percent(first.rate.value)} to {percent(last.rate.value)}{why}."
@@ -497,7 +528,7 @@ is enough).
             f"{start}, a release needs at least {_people(needed.low)} people. Probably no number of people is enough."
         )
     if needed.high is not None and needed.high <= needed.n_measured:
-        return f"{start}, {_people(needed.high)} people are enough."
+        return f"{start}, a release of {_people(needed.high)} people is large enough."
     sure = "perhaps no number is enough" if needed.high is None else f"at most {_people(needed.high)}"
     return f"{start}, a release needs about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
 
@@ -516,8 +547,8 @@ def about_law(found: Forecast) -> str:
     steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
     return (
         f"The curve that fits best gives {percent(found.law.share(found.n))}. By this curve, {_meaning(found.law)}. "
-        "The forecast is the median of all curves that fit. The interval allows for a share that falls "
-        f"{steeper:.2g} times as fast, or as many times more slowly."
+        "The forecast is the median of all curves that fit. The interval allows for a share that falls up to "
+        f"{steeper:.2g} times faster or slower."
     )
 
 

@@ -6,12 +6,12 @@ from habitprint.formatting import at_most, counted, headed, percent
 from habitprint.losses import SCALES, leaves_little
 from habitprint.rates import Rate, wilson_interval
 from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Text, Tile, Tiles, terms
-from habitprint.wording.data import of_sample
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
 from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
 from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed, tell_bound
 from habitprint.wording.risk import about_strongest, if_more_is_known, interval
+from habitprint.wording.scope import of_sample
 
 LIKELY = 0.95  # claims with at least this precision are reported
 WHOLE = 0.1  # from here on, a headline has whole percents
@@ -43,7 +43,7 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
     people = "people" if audit.data.scope.whole is None else "sampled people"
     average = verdict.guaranteed.stated
-    bound = f"at most {at_most(average)} of rows pointed at" if average < 1 else "none"
+    bound = f"at most {at_most(average)} of rows are pointed at correctly" if average < 1 else "none"
     if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
         return _share(audit, audit.on_all.rate, "of all people can be re-identified")
     match verdict.reason:
@@ -132,7 +132,7 @@ def recommendation(audit: Audit) -> Card:
     """
     found, goal = audit.protections, audit.options.goal
     if audit.verdict.passes:
-        return Card("No further protection is needed", (Text("The table meets this target as it was given."),))
+        return Card("No further protection is needed", (Text("The table meets the target."),))
     if found.chosen == 0:
         return Card("No protection was selected", (Text("The sample meets the target, but all people may not."),))
     advised = found.advised
@@ -143,7 +143,7 @@ def recommendation(audit: Audit) -> Card:
     facts = terms(
         ("Guarantee", _guarantee(advised)),
         ("Measured", measured_on(advised)),
-        ("Cost", f"{headed(about_costs(advised.losses))}.{little}"),
+        ("Cost", f"{about_costs(advised.losses)}{little}"),
     )
     return Card(f"Recommended protection: {advised.label}", (facts,))
 
@@ -159,7 +159,7 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     --------
     >>> import habitprint as hp
     >>> cautions(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
-    ('With fewer than 73 people, no risk within 5% can be shown.',)
+    ('To show a risk within 5%, an audit needs at least 73 people.',)
     """
     found, verdict, target = audit.protections, audit.verdict, percent(audit.verdict.target)
     advised, more = found.advised, audit.knows_more
@@ -172,13 +172,13 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     others = []
     if more is not None:
         exceeds = verdict.passes and more.rate.high > verdict.target
-        others.append(f"{if_more_is_known(audit)}{' That is not within the target.' if exceeds else ''}")
+        others.append(f"{if_more_is_known(audit)}{' That is above the target.' if exceeds else ''}")
     if audit.data.scope.whole is not None:
         others.append(UNSEEN)
     if advised is not None and not advised.guaranteed.is_within(verdict.target):
         others.append(f"The protection is within {target} only in our tests; {guarantee_of(advised)}.")
     if not verdict.can_pass_at_all and verdict.reason != "guaranteed":
-        others.append(f"With fewer than {verdict.n_users_needed:,} people, no risk within {target} can be shown.")
+        others.append(f"To show a risk within {target}, an audit needs at least {verdict.n_users_needed:,} people.")
     if audit.options.overlap is not None:
         others.append(f"The attacker is assumed to know {percent(audit.options.overlap)} of the people.")
     if verdict.reason == "measured":
@@ -215,7 +215,9 @@ def details(audit: Audit) -> list[str]:
     if not found.trials[0].passes:
         said.append(about_protections(audit))
     if options.overlap is not None:
-        said.append(f"The attacker is assumed to know {percent(options.overlap)} of the people. Risks are among these.")
+        said.append(
+            f"The attacker is assumed to know {percent(options.overlap)} of the people. Risks count only these."
+        )
     return [*said, *([about_losses(audit.data.losses)] if verdict.is_protected else [])]
 
 
@@ -224,10 +226,10 @@ def _about_reason(audit: Audit) -> list[str]:
     verdict, rate, target = audit.verdict, audit.strongest.rate, percent(audit.verdict.target)
     people, least, by_chance = f"With {rate.n:,} people", percent(verdict.least_end), percent(verdict.chance_end)
     if not verdict.can_pass_at_all:
-        return [f"{people}, an attack without any success still allows a risk of {least}."]
+        return [f"{people}, the risk may still be {least} if no attack succeeds."]
     if not audit.protections.trials[0].passes and verdict.chance_end > verdict.target:
-        at_random = f"{people}, pairs drawn at random still allow a risk of {by_chance}."
-        return [f"{at_random} Only a result below chance is within {target}."]
+        at_random = f"{people}, the risk may still be {by_chance} if attacks only guess."
+        return [f"{at_random} Only a result below chance would be within {target}."]
     return []
 
 
@@ -244,8 +246,8 @@ def about_most_confident(audit: Audit) -> str:
     least = wilson_interval(0, most_confident.n)[1]
     if least > allowed:
         return (
-            f"{most_confident.n:,} claims are too few for a limit of {percent(allowed)}: even if none is right, "
-            f"{percent(least)} remains possible."
+            f"{most_confident.n:,} claims are too few for a limit of {percent(allowed)}. Even if none is right, the "
+            f"true share may be {percent(least)}."
         )
     return (
         f"Of the {most_confident.n:,} most confident claims, {percent(most_confident.value)} are right "

@@ -9,9 +9,8 @@ from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text
 from habitprint.wording.findings import written
 
 SAMPLED = (
-    "One attack ran on all people. Everything else was done on the sample. Among fewer people each is easier to "
-    "re-identify, so risks in the sample are usually higher. Protect the whole table, and audit the result, before "
-    "release."
+    "One attack ran on all people. All other results are about the sample. Among fewer people each is easier to "
+    "re-identify, so risks in the sample are usually higher. Before release, protect the whole table and audit it."
 )
 
 
@@ -28,12 +27,12 @@ def about_scope(scope: Scope) -> str:
     >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:66]
     'A random sample of 500 of 9,000 people was audited. In both tables'
     """
-    released, known = (scope.released.words or "the released table", scope.known.words or "the known table")
+    released, known = (f"{span.words}, " if span.words else "" for span in (scope.released, scope.known))
     if (everybody := scope.whole) is not None:
         return (
             f"A random sample of {scope.n_in_file:,} of {everybody.n_in_file:,} people was audited. In both tables: "
-            f"{scope.n_attacked:,} in the sample, {everybody.n_attacked:,} in all. Released: {released}, "
-            f"{scope.n_released:,} of {everybody.n_released:,} people. Known to the attacker: {known}, "
+            f"{scope.n_attacked:,} in the sample, {everybody.n_attacked:,} in all. Released: {released}"
+            f"{scope.n_released:,} of {everybody.n_released:,} people. Known to the attacker: {known}"
             f"{scope.n_known:,} of {everybody.n_known:,} people. {SAMPLED}"
         )
     in_file = f"{scope.n_in_file:,} people{'' if scope.share_of_rows is None else ' in the file'}"
@@ -41,8 +40,8 @@ def about_scope(scope: Scope) -> str:
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (
         f"{who} are in both tables: released and known. Only they can be re-identified. "
-        f"Released: {released}, {counted(scope.n_released, 'person')}. "
-        f"Known to the attacker: {known}, {counted(scope.n_known, 'person')}.{rows}"
+        f"Released: {released}{counted(scope.n_released, 'person')}. "
+        f"Known to the attacker: {known}{counted(scope.n_known, 'person')}.{rows}"
     )
 
 
@@ -82,19 +81,19 @@ def how_chosen(data: DataFacts) -> str:
     --------
     >>> import habitprint as hp
     >>> how_chosen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)
-    'Two tables were given; their periods are not known here. The periods must not overlap.'
+    'Two tables were given, without their periods. The periods must not overlap.'
     """
     match data.periods_how:
         case "given":
             return "The periods were given."
         case "not told":
-            return "Two tables were given; their periods are not known here. The periods must not overlap."
+            return "Two tables were given, without their periods. The periods must not overlap."
         case "counted remotely":
             return "The events of these two periods were counted on the cluster."
         case "halves of rows":
             day = day_in_words(data.scope.known.ranges[0][0] or date.min)
             return (
-                f"No periods were given, so half of the rows are released. These are the days before {day}. The "
+                f"No periods were given, so the audit divides the rows in half. You release the days before {day}. The "
                 "attacker knows the later days."
             )
 
