@@ -170,9 +170,11 @@ def side_by_side(found: Comparison) -> blocks.Table:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> import habitprint as hp
     >>> town = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> side_by_side(hp.compare([town, town], ["a", "b"])).rows[3].cells[1].text
+    >>> lenient = replace(town, verdict=replace(town.verdict, target=0.2))
+    >>> side_by_side(hp.compare([town, lenient], ["a", "b"])).rows[3].cells[1].text
     'misses the target of 5%'
     """
     rows = [[name, *map(said, found.audits)] for name, said in ROWS.items()]
