@@ -357,7 +357,7 @@ def test_every_heading_is_a_question_or_names_a_protection(found: hp.Audit) -> N
     }
 
 
-@pytest.mark.parametrize("reason", get_args(Reason))
+@pytest.mark.parametrize("reason", [reason for kind in get_args(Reason) for reason in get_args(kind)])
 def test_a_headline_has_at_most_twelve_words_for_every_reason(found: hp.Audit, reason: Reason) -> None:
     options = msgspec.structs.replace(found.options, person_target=0.125, confident_target=0.125)
     said = headline(replace(found, verdict=replace(found.verdict, reason=reason), options=options))
