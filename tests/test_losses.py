@@ -1,6 +1,7 @@
 """Losses and predictive value are what their definitions say."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 from typing import get_args
 
@@ -296,12 +297,17 @@ def test_the_order_of_rows_changes_no_loss(histograms: hp.Histograms, seed: int)
     assert hp.measure_losses(shuffled(histograms, seed), mixed) == hp.measure_losses(histograms, release)
 
 
-def test_many_users_are_measured_in_parts_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    released, _ = hp.datasets.town(60, 20)
-    release = hp.coarsen(released, {place: int(place[-2:]) % 3 for place in released.places})
-    whole = hp.measure_losses(released, release)
-    monkeypatch.setattr("habitprint.losses.ROWS", 7)
-    assert hp.measure_losses(released, release).information_loss == pytest.approx(whole.information_loss)
+def test_a_place_that_stands_for_all_others_is_not_spread_out_in_memory() -> None:
+    n_users, n_places = 200, 100
+    counts = sparse.kron(sparse.eye_array(n_users), np.ones((1, n_places), int), format="csr")  # nobody shares a place
+    habits = hp.Histograms(counts, range(n_users), range(n_users * n_places))
+    release = hp.MergeRarePlaces(2)(habits)
+    tracemalloc.start()
+    try:
+        hp.measure_losses(habits, release)
+        assert tracemalloc.get_traced_memory()[1] < 4 * n_users**2 * n_places  # bytes: the product has 12 for each pair
+    finally:
+        tracemalloc.stop()
 
 
 def test_places_dropped_before_coarsening_are_lost() -> None:

@@ -22,7 +22,6 @@ from habitprint.truth import SAME_ID, common_users
 
 LEAST_MIXED = 1e-9  # of the population's row, in the row that predicts: no place may be impossible
 NO_GAIN = 1e-9  # for each person: no more than rounding
-ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared; the glossary names this number
 ALMOST_ALL = 0.9  # share of the possible loss
 ROUNDING = 1e-9
@@ -113,11 +112,8 @@ class HeldOut:
         row_of = np.full(int(self.rows.max()) + 1, -1)
         is_tested = rows < len(row_of)
         row_of[rows[is_tested]] = np.flatnonzero(is_tested)
-        parts = sparse.coo_array(spread)
-        place_of, part = np.full(spread.shape[1] + 1, -1), np.zeros(spread.shape[1] + 1)
-        place_of[parts.coords[1]], part[parts.coords[1]] = parts.coords[0], parts.data
         released = row_of[self.rows]
-        at = shares_at(shares, released, place_of[self.columns]) * part[self.columns]
+        at = spread_shares_at(shares, spread, released, self.columns)
         ratios = np.where(released < 0, 1.0, at / self.population)
         return most_gained(self.shares, ratios) / self.gain
 
@@ -136,6 +132,23 @@ def shares_at(shares: SparseMatrix, rows: Indices, columns: Indices) -> Floats:
     wanted = np.where((rows >= 0) & (columns >= 0), rows * n_columns + columns, -1)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, shares.data[at], 0.0)
+
+
+def spread_shares_at(shares: SparseMatrix, spread: SparseMatrix, rows: Indices, columns: Indices) -> Floats:
+    """Return the shares that released places, spread over the original's, have at some rows and columns.
+
+    The product of the two is not computed: one released place may stand for nearly all of the original's.
+
+    Examples
+    --------
+    >>> one_place, evenly = sparse.csr_array([[1.0]]), sparse.csr_array([[0.25, 0.75]])
+    >>> spread_shares_at(one_place, evenly, np.array([0, 0]), np.array([1, -1])).tolist()
+    [0.75, 0.0]
+    """
+    parts = sparse.coo_array(spread)
+    place_of, part = np.full(spread.shape[1] + 1, -1), np.zeros(spread.shape[1] + 1)
+    place_of[parts.coords[1]], part[parts.coords[1]] = parts.coords[0], parts.data
+    return shares_at(shares, rows, place_of[columns]) * part[columns]
 
 
 def most_gained(shares: Floats, ratios: Floats) -> float:
@@ -480,7 +493,10 @@ def _stands_for(original: Histograms, released: Histograms, release: Release | H
             moved = step.transformations[0].moved(moved)
             fine, moved = fine[moved.is_not_null().to_numpy()], moved.drop_nulls()
     to = positions(moved, released.places)
-    unknown = np.setdiff1d(np.unique(released.counts.indices), to)
+    is_unknown = np.zeros(released.n_places, np.bool_)
+    is_unknown[released.counts.indices] = True
+    is_unknown[to[to >= 0]] = False
+    unknown = np.flatnonzero(is_unknown)
     if len(unknown):
         raise InputError(
             f"place {first_few(released.places.gather(unknown).to_list())} of the release is not in the original",
@@ -500,11 +516,12 @@ def _rows_adding_up_to_one(matrix: SparseMatrix) -> SparseMatrix:
 def _information_loss(
     before: SparseMatrix, after: SparseMatrix, rows: Indices, spread: SparseMatrix, mean: Floats
 ) -> float | None:
-    lost = []
-    for first in range(0, len(rows), ROWS):
-        block = slice(first, first + ROWS)
-        difference = before[rows[block]] - after[block] @ spread
-        lost.append(float(np.abs(difference.data).sum()))
+    own = before[rows]
+    shown = spread_shares_at(after, spread, np.repeat(np.arange(len(rows)), np.diff(own.indptr)), own.indices)
+    # What is shown where a user was is corrected; all that is shown elsewhere is wrong.
+    is_spread = np.asarray(spread.sum(axis=1)).ravel()
+    in_all = np.add.reduceat(after.data * is_spread[after.indices], after.indptr[:-1])
+    lost = in_all + np.add.reduceat(np.abs(own.data - shown) - shown, own.indptr[:-1])
     from_mean = _distances_from(mean, before)
     is_dropped = np.ones(before.shape[0], np.bool_)
     is_dropped[rows] = False

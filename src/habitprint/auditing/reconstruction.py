@@ -302,6 +302,19 @@ class Scene:
         """Return the known row of each counted person; empty if it has no count left."""
         return _take_rows(self.known.shares, self.of_person)
 
+    @cached_property
+    def known_cells(self) -> tuple[Indices, Floats, Indices]:
+        """Return the cells of known rows that the group shows in which the user is looked for.
+
+        These are the user, the known share, and the number of the cell in the sums of the groups.
+        """
+        shares, sums = self.known.shares, self.groups.sums
+        user = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
+        cells, wanted = _keys(sums), self.looked_in[user] * sums.shape[1] + shares.indices
+        at = np.searchsorted(cells, wanted)
+        is_shown = (self.looked_in[user] >= 0) & (np.append(cells, -1)[at] == wanted)
+        return user[is_shown], shares.data[is_shown], at[is_shown]
+
     @property
     def tolerance(self) -> Floats:
         """Return how far a value may be from a person's own and still count as that: the published step."""
@@ -507,16 +520,13 @@ def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
     Only places are read where the user has at least a part `least` of what is known in the group. Where it is nearly
     all, the whole sum is theirs.
     """
-    groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
-    who = np.flatnonzero(group >= 0)
-    in_group = sparse.csr_array(_selection(group, groups.sums.shape[0]).T @ shares)
-    row, place, share, known = shared_cells(shares[who], in_group[group[who]])
-    part = share / known
-    cells = sparse.csr_array((np.where(part >= SOLE_VISITOR, 1.0, part), (row, place)), (len(who), shares.shape[1]))
-    row, place, part, total = shared_cells(cells, groups.sums[group[who]])
-    is_read = (part >= least) & (part * total <= 1 + groups.step[group[who]][row])
-    values = (part * total)[is_read], (who[row[is_read]], place[is_read])
-    return sparse.csr_array(values, (len(group), shares.shape[1]))
+    groups, (user, share, at) = scene.groups, scene.known_cells
+    part = share / np.bincount(at, share, groups.sums.nnz)[at]
+    part = np.where(part >= SOLE_VISITOR, 1.0, part)
+    value = part * groups.sums.data[at]
+    is_read = (part >= least) & (value <= 1 + groups.step[scene.looked_in[user]])
+    cells = value[is_read], (user[is_read], groups.sums.indices[at[is_read]])
+    return sparse.csr_array(cells, scene.known.shares.shape)
 
 
 def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
@@ -526,13 +536,11 @@ def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
     are. Places are scaled so that all rows add up to the sum there, then users so that nobody has more than one
     row, and again. The spread part is the same for all members, so it is kept as one row for each group.
     """
-    sums, shares, group = scene.groups.sums, scene.known.shares, scene.looked_in
-    who, (n_groups, n_places) = np.flatnonzero(group >= 0), sums.shape
+    sums, group, (user, share, at) = scene.groups.sums, scene.looked_in, scene.known_cells
+    who, n_groups = np.flatnonzero(group >= 0), sums.shape[0]
     group, of_sum = group[who], np.repeat(np.arange(n_groups), np.diff(sums.indptr))
     spread = unknown_part * sums.data / np.bincount(of_sum, sums.data, n_groups)[of_sum]
-    numbers = sparse.csr_array((np.arange(1.0, sums.nnz + 1), sums.indices, sums.indptr), sums.shape)
-    row, place, share, number = shared_cells(shares[who], numbers[group])
-    share, at = (1 - unknown_part) * share, number.astype(np.int64) - 1
+    row, share = np.searchsorted(who, user), (1 - unknown_part) * share
     known = sparse.csr_array((share, (row, at)), (len(who), sums.nnz))
     of_user = np.ones(len(who))
     for _ in range(N_FITTINGS):
@@ -541,7 +549,7 @@ def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
         in_row = known @ of_place + np.bincount(of_sum, spread * of_place, n_groups)[group]
         of_user /= np.maximum(of_user * in_row, 1.0)
     fitted = of_user[row] * of_place[at] * (share + spread[at])
-    return _from(sparse.csr_array((fitted, (who[row], place)), (len(scene.looked_in), n_places)), LEAST_FITTED)
+    return _from(sparse.csr_array((fitted, (user, sums.indices[at])), scene.known.shares.shape), LEAST_FITTED)
 
 
 def unexplained_sums(scene: Scene) -> SparseMatrix:
@@ -636,12 +644,15 @@ def shared_cells(one: SparseMatrix, other: SparseMatrix) -> tuple[Indices, Indic
     >>> [cells.tolist() for cells in shared_cells(one, other)]
     [[0], [1], [2.0], [3.0]]
     """
-    ones = [sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), table.shape) for table in (one, other)]
-    first, second = (sparse.csr_array(a.multiply(b)) for a, b in ((one, ones[1]), (other, ones[0])))
-    first.sort_indices()
-    second.sort_indices()
-    row = np.repeat(np.arange(first.shape[0]), np.diff(first.indptr))
-    return row, first.indices.astype(np.int64), first.data, second.data
+    keys, first, second = np.intersect1d(_keys(one), _keys(other), assume_unique=True, return_indices=True)
+    row, place = np.divmod(keys, one.shape[1])
+    return row, place, one.data[first], other.data[second]
+
+
+def _keys(table: SparseMatrix) -> Indices:
+    """Return one number for each cell of a table, ascending."""
+    table.sort_indices()
+    return np.repeat(np.arange(table.shape[0]) * table.shape[1], np.diff(table.indptr)) + table.indices
 
 
 def _owners(original: pl.Series, known: pl.Series, released: pl.Series) -> list[pl.Series]:

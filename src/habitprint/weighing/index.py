@@ -57,8 +57,11 @@ def make_index(shares: SparseMatrix) -> Index:
     """
     by_place = shares.tocsc()
     starts = by_place.indptr.astype(np.int64)
-    places = np.repeat(np.arange(shares.shape[1]), np.diff(starts))
-    order = np.lexsort((by_place.data, places))
+    n_visitors = np.diff(starts)
+    places = np.repeat(np.arange(shares.shape[1]), n_visitors)
+    order = np.arange(len(places))
+    several = np.flatnonzero(n_visitors[places] > 1)  # most places of the web have one visitor: nothing to sort
+    order[several] = several[np.lexsort((by_place.data[several], places[several]))]
     place, share = places[order], by_place.data[order]
     is_new = np.ones(len(order), np.bool_)
     is_new[1:] = (np.diff(place) != 0) | (np.diff(share) != 0)
