@@ -300,7 +300,7 @@ def test_the_order_of_rows_changes_no_loss(histograms: hp.Histograms, seed: int)
 def test_a_place_that_stands_for_all_others_is_not_spread_out_in_memory() -> None:
     n_users, n_places = 200, 100
     counts = sparse.kron(sparse.eye_array(n_users), np.ones((1, n_places), int), format="csr")  # nobody shares a place
-    habits = hp.Histograms(counts, range(n_users), range(n_users * n_places))
+    habits = hp.Histograms(counts, pl.Series(range(n_users)), pl.Series(range(n_users * n_places)))
     release = hp.MergeRarePlaces(2)(habits)
     tracemalloc.start()
     try:

@@ -517,7 +517,9 @@ def _information_loss(
     before: SparseMatrix, after: SparseMatrix, rows: Indices, spread: SparseMatrix, mean: Floats
 ) -> float | None:
     own = before[rows]
-    shown = spread_shares_at(after, spread, np.repeat(np.arange(len(rows)), np.diff(own.indptr)), own.indices)
+    shown = spread_shares_at(
+        after, spread, np.repeat(np.arange(len(rows)), np.diff(own.indptr)), own.indices.astype(np.int64)
+    )
     # What is shown where a user was is corrected; all that is shown elsewhere is wrong.
     is_spread = np.asarray(spread.sum(axis=1)).ravel()
     in_all = np.add.reduceat(after.data * is_spread[after.indices], after.indptr[:-1])
