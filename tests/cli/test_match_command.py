@@ -77,7 +77,7 @@ def test_no_shared_place_is_allowed_and_said(
     assert run(monkeypatch, "match", *files) == 0
     shown = capsys.readouterr()
     assert "no place in common" in shown.err
-    assert "1; 1 of them are guesses" in shown.out
+    assert "1, including 1 guess without" in shown.out
     assert "1 pair gain" in shown.out
 
 

@@ -102,9 +102,10 @@ def about_guesses(n_guesses: int) -> str:
     Examples
     --------
     >>> about_guesses(3)
-    '; 3 of them are guesses, without a shared place'
+    ', including 3 guesses without a shared place'
     """
-    return f"; {n_guesses:,} of them are guesses, without a shared place" if n_guesses else ""
+    guesses = "guess" if n_guesses == 1 else "guesses"
+    return f", including {n_guesses:,} {guesses} without a shared place" if n_guesses else ""
 
 
 def about_strongest(audit: Audit) -> str:
