@@ -494,9 +494,9 @@ def audit(
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
+    >>> found = hp.audit(hp.datasets.town(40, 6), target=0.2, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('joint matching, likelihood', False, 'groups of 6')
+    ('joint matching, l1, with totals', False, 'groups of 5')
     """
     given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
     subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})

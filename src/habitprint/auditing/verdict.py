@@ -319,9 +319,9 @@ class Advice(Shown):
     Examples
     --------
     >>> import habitprint as hp
-    >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
+    >>> advice = hp.audit(hp.datasets.town(40, 6), target=0.2, noise=False).advice
     >>> advice.decide, advice.recipe[0].k, advice.keep
-    ('guaranteed', 6, 'patterns')
+    ('guaranteed', 5, 'patterns')
     """
 
     note: str = INTERNAL
