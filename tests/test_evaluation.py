@@ -213,7 +213,7 @@ def test_guesses_count_by_chance_and_not_by_luck() -> None:
 
 def test_a_truth_of_users_who_are_not_there_leaves_rates_undefined() -> None:
     habits = hp.Histograms.from_strings({0: "x", 1: "y"})
-    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be identified"):
+    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be re-identified"):
         result = hp.evaluate(hp.match(habits, habits), habits, habits, truth={7: 8})
     assert (result.n_common, result.expected_correct, result.n_ignored) == (0, 0, 1)
     assert (result.accuracy, result.accuracy_rate) == (None, None)

@@ -25,7 +25,7 @@ from habitprint.truth import SAME_ID, CommonUsers, common_users
 from habitprint.weighing import Sides, pair_gains
 
 NO_COMMON_USER = (
-    "the truth names no user who is on both sides, so nobody can be identified. "
+    "The truth names no user who is on both sides, so nobody can be re-identified. "
     "Check that it spells ids as the histograms do."
 )
 RATES = ("accuracy", "precision", "cluster_accuracy")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def calls(tmp_path: Path) -> Path:
-    events = hp.datasets.calls_twin(120).events
+    events = hp.datasets.calls_twin(250).events
     file = tmp_path / "calls.parquet"
     events.rename({"user": "caller", "time": "start", "place": "antenna"}).write_parquet(file)
     return file

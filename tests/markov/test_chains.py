@@ -519,7 +519,7 @@ def test_the_order_of_rows_does_not_matter_for_the_result(kind: ChainDistance) -
 
 def test_nobody_in_common_is_said_aloud() -> None:
     matching = match_chains(mobility_chains(walk(1, AT_HOME)), mobility_chains(walk(2, AT_HOME)))
-    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be identified"):
+    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be re-identified"):
         result = evaluate_chains(matching)
     assert (result.accuracy, result.accuracy_rate) == (None, None)
 
