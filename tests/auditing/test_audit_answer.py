@@ -245,7 +245,7 @@ def test_when_nothing_reaches_the_target_it_is_said() -> None:
     found = hp.audit(hp.datasets.town(30, 8), target=0.012, noise=False)
     assert found.protections.chosen is None
     assert found.verdict.protection is None
-    assert "The lowest guarantee at an information loss of at most 1" in about_protections(found)
+    assert "The lowest guarantee with an information loss of at most 1" in about_protections(found)
 
 
 @pytest.mark.parametrize("n_users", [2, 3, 4])
@@ -316,13 +316,13 @@ def test_what_was_not_measured_is_called_not_measured() -> None:
     n_measured = sum(trial.most_confident is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None
-    assert f"of {n_measured} protections measured" in about_protections(found)
+    assert f"of {n_measured} protections." in about_protections(found)
     page = hp.render_report(found)
     assert page.count("<td>not measured</td>") == len(within) - n_measured
 
 
 def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
-    fails = hp.GuaranteedRisk(0.5, 1.0)
+    fails = hp.GuaranteedRisk(0.5, 0.9)
     worse = [
         replace(
             trial,
@@ -333,7 +333,7 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
         for at, trial in enumerate(found.protections.trials)
     ]
     said = about_protections(answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)))
-    assert "The lowest guarantee at an information loss of at most 1" in said
+    assert "The lowest guarantee with an information loss of at most 1" in said
     assert f"“{worse[5].label}”" not in said
 
 

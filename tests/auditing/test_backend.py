@@ -93,8 +93,8 @@ def test_the_scope_says_what_was_measured_on_whom(sampled: hp.Audit) -> None:
     words = about_scope(sampled.data.scope)
     assert words.startswith("A random sample of 80 of 160 people was audited.")
     assert "In both tables: 80 in the sample, 160 in all." in words
-    assert "One attack ran on all people. Everything else was done on the sample." in words
-    assert "Protect the whole table, and audit the result, before release." in words
+    assert "One attack ran on all people. All other results are about the sample." in words
+    assert "Before release, protect the whole table and audit it." in words
 
 
 def test_the_attack_on_all_is_the_one_that_later_stages_repeat(sampled: hp.Audit) -> None:
@@ -115,7 +115,7 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
     is_within = sampled.forecast.low <= sampled.on_all.rate.value <= sampled.forecast.high
     assert ("is within this interval" in on_all_people(sampled)) == is_within
     other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))
-    assert "The measurement is outside, and counts." in on_all_people(other)
+    assert "The measured risk is outside this interval." in on_all_people(other)
     further = hp.audit(TOWN, backend=Nearby(20), population=7000, target=1.0, noise=False)
     assert further.forecast is not None
     assert further.forecast.n == 7000

@@ -289,7 +289,7 @@ def test_with_fewer_people_than_it_asks_for_no_protection_is_enough() -> None:
     }
     more = next(alternative for alternative in few.alternatives if alternative.kind == "more people")
     assert more.number == 93
-    assert "takes 93 people in both tables" in about_alternative(more, few)
+    assert "an audit needs 93" in about_alternative(more, few)
     assert users_needed(0.04) == more.number
     facts = few.to_json()
     assert hp.Audit.from_json(facts).to_json() == facts

@@ -57,7 +57,7 @@ def test_without_periods_the_file_is_cut_at_the_day_that_halves_its_rows() -> No
     assert facts.scope.released.one_range == (date(2012, 4, 11), date(2012, 4, 16))
     assert facts.scope.known.one_range == (date(2012, 4, 17), date(2012, 4, 20))
     assert facts.periods_how == "halves of rows"
-    assert "These are the days before 17 April 2012." in how_chosen(facts)
+    assert "You release the days before 17 April 2012." in how_chosen(facts)
 
 
 @given(st.lists(st.integers(0, 400), min_size=2, max_size=30, unique=True))

@@ -33,7 +33,7 @@ def test_a_release_is_written_verified_and_checked_again(
         "10-anonymity",
         "checked: the smallest anonymity set has 10 of 60 users",
         "information loss",
-        "the tightest groups first",
+        "tightest groups first",
         f"safer{ending}.json",
     ):
         assert words in text
@@ -114,10 +114,10 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert "ε = 2, δ = " in text
-    assert "no seed" in text
-    assert "the data cannot show it" in text
+    assert "without a seed" in text
+    assert "the file cannot show it" in text
     assert "a person’s total alone leaves about" in text
-    assert "Do not publish it." in shown.err
+    assert "Do not publish them." in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
     assert run(monkeypatch, "protect", habits, *words) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -328,7 +328,7 @@ def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh
             assert "nothing is guaranteed" in text
         else:
             assert guaranteed["average"] <= guaranteed["highest"] == 1 / 7
-            assert "right at most 13.4% of the time on average, and at most 14.3% for any person" in text
+            assert "right at most 13.4% of the time on average, at most 14.3% for any person" in text
 
 
 def test_findings_are_printed_but_not_published(

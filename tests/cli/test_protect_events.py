@@ -155,7 +155,7 @@ def test_a_target_that_is_not_met_on_this_file_is_a_warning(
     for k, is_warned in ((2, True), (5, False)):
         assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), k=k)) == 0
         assert (
-            "the guarantee of this file is above the target" in " ".join(capsys.readouterr().err.split())
+            "the guarantee of this file misses the target" in " ".join(capsys.readouterr().err.split())
         ) == is_warned
 
 

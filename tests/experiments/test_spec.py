@@ -247,7 +247,7 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
         ("n_users = [", "n_user = [", "there is no quantity to vary 'n_user'"),
         ('n_users = [10, 20, "all"]', "n_users = 10", "Expected `array`"),
         ("n_users = [10", "n_users = [0", "n_users = 0"),
-        ("n_users = [", "k = [1]\nn_users = [", "one thing varies at a time"),
+        ("n_users = [", "k = [1]\nn_users = [", "an experiment varies one quantity"),
         ('place = "antenna"', 'lat = "lat"\nlon = "lon"', "lat and lon without box"),
         ('place = "antenna"', 'lat = "lat"\nlon = "lon"\nbox = [1, 2]', "box = [1, 2]"),
         ("[vary]", "[vary", "an experiment is a TOML file"),

@@ -170,7 +170,7 @@ def test_an_attacker_who_knows_all_other_time_is_told_and_is_a_caution_where_the
 def test_where_only_the_stronger_attacker_misses_the_target_the_caution_says_so(found: hp.Audit) -> None:
     told = replace(found, other_time=replace(found.attacks[0], rate=hp.Rate.of(99, 100, 0.01)))
     passing = replace(told, verdict=replace(found.verdict, passes=True))
-    assert "That is not within the target." in " ".join(cautions(passing))
+    assert "That is above the target." in " ".join(cautions(passing))
     assert "not within" not in " ".join(cautions(told))
 
 

@@ -17,7 +17,6 @@ from habitprint.wording.blocks import Block, Cell, Heading, Text, fixed_text, fi
 from habitprint.wording.releases import about_costs, about_guarantee, about_mechanism, bound_in_short, risk_lines
 from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
-MOST_SHOWN = 4  # protections in a short table
 UNMEASURED = "The audit did not measure what such totals reveal."
 
 
@@ -114,10 +113,9 @@ def _why_none(audit: Audit) -> str:
     if within or not useful:
         return ""
     _, least = min(useful, key=lambda one: (one[1].guaranteed.stated, one[1].risk.high, one[0]))
-    return (
-        f" The lowest guarantee with {scale.one} of at most {scale.limit} is that of “{least.label}”: "
-        f"{bound_in_short(least.guaranteed)}."
-    )
+    limit = f"with {scale.one} of at most {scale.limit}"
+    nearest = f"The lowest guarantee {limit} is that of “{least.label}”: {bound_in_short(least.guaranteed)}."
+    return f" {nearest}" if least.guaranteed.stated < 1 else f" No protection {limit} gives a guarantee."
 
 
 def best_table(found: Protections, *, is_short: bool = False) -> blocks.Table:
@@ -135,11 +133,12 @@ def best_table(found: Protections, *, is_short: bool = False) -> blocks.Table:
         for at, how in {best.measured: only, best.guaranteed: ""}.items():
             if at is not None:
                 keeps.setdefault(at, []).append(f"{kept}{how}")
-    shown = [at for at in dict.fromkeys([0, found.chosen, *keeps, found.measured]) if at is not None]
-    shown = shown[:MOST_SHOWN] if is_short else shown
+    ways = [found.measured] if is_short else [*keeps, found.measured]
+    shown = [at for at in dict.fromkeys([0, found.chosen, *ways]) if at is not None]
     notes = {} if is_short else {at: f"best for {', '.join(kept)}" for at, kept in keeps.items()}
-    scale = SCALES[found.keep]
-    heads = ["Protection", *COLUMNS, headed(scale.name)]
+    heads = ["Protection", *COLUMNS, headed(SCALES[found.keep].name)]
+    if is_short:
+        heads = ["Protection", "pointed at ≤", "reconstructed ≤", "measured ≤", "loss"]
     rows = [
         [
             Cell(trial.label, note=notes.get(at, "")),
