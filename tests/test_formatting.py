@@ -185,6 +185,7 @@ def test_letters_that_no_page_may_hold_are_marked() -> None:
     assert r"a\x00\x1bb" in html
 
 
+@pytest.mark.slow
 def test_a_card_tells_what_matters() -> None:
     shown = pages()
     assert "of people can be re-identified. Target: " in shown["audit"]

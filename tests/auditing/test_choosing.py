@@ -246,6 +246,7 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
     assert "Little is left" not in answer(replace(found, options=options))
 
 
+@pytest.mark.slow
 def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> None:
     found = canonical("small town")
     assert found.advice is not None

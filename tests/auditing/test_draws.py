@@ -60,6 +60,7 @@ def test_no_reconstructed_row_meets_a_target_only_if_so_many_people_can_show_it(
     assert judge(Goal(0.05), with_rows(0, n_needed - 1).evidence(), criteria=("reconstruction",)) is FAIL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [calls(), hp.datasets.town(100, 20, seed=5)], ids=["calls", "town"])
 def test_fresh_draws_of_what_is_advised_meet_the_target(tables: tuple[hp.Histograms, hp.Histograms]) -> None:
     advice = hp.audit(tables, target=0.1, noise=False).advice

@@ -35,6 +35,7 @@ def test_places_add_up_to_the_gain_of_the_pair() -> None:
         assert why.gain == pytest.approx(weight.ceiling - weights[row, column], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_rivals_stand_in_the_order_of_what_speaks_for_them_and_nobody_nearer_is_missing() -> None:
     weight = found().require_internal().joint.matching.weight
     released, known = tables()

@@ -137,6 +137,7 @@ def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_eac
     assert advised.guaranteed.highest <= 0.2 or advised.confidence.most_confident.high <= 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_measured", [True, False])
 def test_a_person_target_is_said_to_be_about_pointing_at_rows_with_the_rate_of_reconstruction_beside_it(
     *, is_measured: bool

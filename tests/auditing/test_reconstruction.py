@@ -354,6 +354,7 @@ def test_two_releases_in_other_groups_show_more_than_one() -> None:
     assert both.rate.n_correct >= alone.rate.n_correct
 
 
+@pytest.mark.slow
 def test_a_file_of_groups_meets_no_target_without_its_original_and_nothing_done_to_it_does() -> None:
     released, known = long_tailed(60, 1_000)
     exact = hp.microaggregate(released, k=20, units=None)

@@ -332,6 +332,7 @@ def words_of(blocks: tuple[Block, ...]) -> int:
     return sum(len(text.split()) for text in sentences(beside))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_first_screen_has_a_short_headline_at_most_eighty_words_and_one_picture(
     name: Canonical, folder_of_audits: Path
