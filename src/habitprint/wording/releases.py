@@ -384,7 +384,8 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
         draws = "" if risks.n_draws == 1 else f"; the worst of {risks.n_draws} random draws"
         rows = (
             f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}), not counting "
-            f"the {percent(found.rate.by_chance)} whose row the attacker’s own data already show{apart}"
+            f"the {percent(found.rate.by_chance)} whose row the attacker’s own data already show{apart}; "
+            "stronger attacks may find more"
         )
     if risks.attribution is not None:
         places = _attributed(risks.attribution)
