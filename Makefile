@@ -23,7 +23,11 @@ TOOLS  := $(VENV)/.tools
 DEMO   := habitprint-demo
 PARALLEL := --numprocesses 2 --dist loadgroup
 KERNELS := $(wildcard src/habitprint/*.py) \
-  $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
+  $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py') \
+  src/habitprint/auditing/posterior.py
+
+# Without compiled modules, every command spends three seconds more on its imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test tests check nightly golden fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
@@ -63,7 +67,7 @@ setup: $(READY) $(TOOLS)
 demo: $(READY)
 	$(BIN)/habitprint demo
 	@mkdir -p $(DEMO)
-	$(BIN)/habitprint datasets make cdr --users 1000 --out $(DEMO)/calls.parquet --force
+	$(BIN)/habitprint datasets make cdr --users 2000 --out $(DEMO)/calls.parquet --force
 	$(BIN)/habitprint audit $(DEMO)/calls.parquet --weeks 2012-04-09 --out $(DEMO)/audit --force
 	@echo "open $(DEMO)/audit/report.html"
 

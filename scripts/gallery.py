@@ -11,7 +11,7 @@ import polars as pl
 from rich.console import Console
 
 import habitprint as hp
-from habitprint.cli.screen import ProgressBar
+from habitprint.progress import ProgressBar
 
 N_CUSTOMERS = 2_000
 

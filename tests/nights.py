@@ -1,4 +1,4 @@
-"""Cases of a law that are left to the night."""
+"""Cases of a law that wait: for `make test`, or for the night."""
 
 from typing import Any
 
@@ -14,3 +14,14 @@ def by_night(*values: Any) -> list[Any]:
     (7,)
     """
     return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
+
+
+def in_full(*values: Any) -> list[Any]:
+    """Return cases that `make test` tests beside those that `make check` does.
+
+    Examples
+    --------
+    >>> in_full(7)[0].values
+    (7,)
+    """
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]

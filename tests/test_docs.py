@@ -93,7 +93,7 @@ def test_every_command_of_the_decision_runs(
     monkeypatch.chdir(tmp_path)
     sessions = told_sessions(ROOT / "docs" / "decision.md")
     assert [command[1] for command, _ in sessions if command[0] == "habitprint"] == [
-        *("datasets", "audit", "protect", "check", "split", "audit", "compare")
+        *("datasets", "audit", "release", "check")
     ]
     for command, _ in sessions:
         if command[0] == "cat":

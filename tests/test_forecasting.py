@@ -1,6 +1,7 @@
 """How the share identified falls with the number of people, and how far that can be told."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.special import logit
 
 import habitprint as hp
 from habitprint.forecasting import Law, Measured, Scaling
+from habitprint.formatting import percent
 from habitprint.rates import IntervalMethod
-from habitprint.wording.risk import about_forecast, about_needed
+from habitprint.wording.risk import about_forecast, about_needed, among_more
 from nights import by_night
 
 SIZES = (31, 62, 125, 250, 500, 1000)
@@ -130,7 +132,8 @@ def test_at_the_size_that_was_measured_the_forecast_is_what_was_measured() -> No
         Measured(point.n_users, hp.Rate.of(float(random.binomial(1000, point.rate.value)), 1000, 1 / point.n_users))
         for point in curve(Law(0.3, 20.0, 0.1))
     ]
-    assert hp.forecast(points, 1000).share == pytest.approx(points[-1].rate.value, abs=1e-3)
+    found = hp.forecast(points, 1000)
+    assert (found.share, found.low, found.high) == (found.measured.value, found.measured.low, found.measured.high)
 
 
 @pytest.mark.parametrize("right", [0, 1000])
@@ -168,6 +171,20 @@ def test_what_cannot_be_forecast_is_refused_with_a_way_out() -> None:
     for target in (0, 1.5, "5%"):
         with pytest.raises(hp.InputError, match="target"):
             hp.people_for(points, target)  # type: ignore[arg-type]
+
+
+def test_a_forecast_of_an_attack_that_is_not_the_strongest_names_both() -> None:
+    audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    measured = [Measured(n, hp.Rate.of(share * 12, 12, 1 / n)) for n, share in ((6, 1.0), (12, 0.75))]
+    weaker = replace(audit.attacks[0], method="joint", weight=audit.weight, rate=measured[1].rate)
+    strongest = replace(weaker, weight="l1", rate=hp.Rate.of(11, 12, 1 / 12))
+    found = replace(audit, attacks=(weaker, strongest), forecast=hp.forecast(measured, 120))
+    said = among_more(found)
+    assert weaker.name in said
+    assert "75%" in said
+    assert percent(strongest.rate.value) in said
+    alone = replace(found, attacks=(weaker,), forecast=found.forecast)
+    assert among_more(alone) == about_forecast(hp.forecast(measured, 120))
 
 
 def test_numbers_of_people_are_said_with_three_figures() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
+from audits import only_groups
 from habitprint.formatting import Drawn, Shown, abbreviated, cut
 
 MOST_LINES, MOST_LETTERS = 20, 1_500
@@ -44,7 +45,8 @@ def values() -> dict[str, object]:
     days = pl.DataFrame({"time": ["2012-04-09", "2012-04-10", "2012-04-16", "2012-04-17"]})
     events = hp.events_from_frame(table.join(days, how="cross"), source=HOSTILE[0])
     matching = hp.match(released, known)
-    found = hp.audit((released, known), target=0.5, noise=False, name=HOSTILE[0])
+    with only_groups():
+        found = hp.audit((released, known), target=0.5, noise=False, name=HOSTILE[0])
     other = replace(found, verdict=replace(found.verdict, target=0.6))
     release = hp.chain(hp.KeepTopPlaces(6), hp.Microaggregate(3), hp.ReleaseShares())(released)
     mapping = hp.PlaceMapping(
@@ -77,6 +79,9 @@ def values() -> dict[str, object]:
         "risks": risks,
         "reconstruction": risks.reconstruction,
         "attribution": risks.attribution,
+        "sensitive": hp.SensitiveClaims(2, 1, 3, None),
+        "singling out": hp.measure_singling_out(released),
+        "accountability": hp.Accountability(controller=HOSTILE[0]),
         "explanation": found.explain(released.users[0]),
         "comparison": hp.compare([found, other], names=[HOSTILE[0], "other"]),
         "events": events,
@@ -199,7 +204,7 @@ def test_a_release_that_is_published_tells_no_losses() -> None:
     published = values()["published"]
     assert isinstance(published, hp.Release)
     assert published.original is None
-    assert "Information loss" not in pages()["published"]
+    assert "Information loss" not in published._repr_html_()
 
 
 def test_the_accounting_of_a_split_adds_up_to_all_rows() -> None:

@@ -341,6 +341,14 @@ def test_what_cannot_be_compared_is_refused() -> None:
         hp.measure_losses(released, coarse)
 
 
+def test_the_original_comes_first() -> None:
+    original, _ = hp.datasets.town(30, 12)
+    release = hp.microaggregate(original, k=3)
+    for wrong in ((release, original), (release.histograms, original), (original, original.to_table())):
+        with pytest.raises(hp.InputError, match="not their order"):
+            hp.measure_losses(*wrong)
+
+
 def losses_of(**changed: object) -> hp.Losses:
     none = hp.Losses(0.95, 0.0, None, 0.0, 0.0, 20, 100, 100, 40, 40, predictive_value=0.5, predicted_on="other-period")
     return replace(none, **changed)  # type: ignore[arg-type]
@@ -358,6 +366,10 @@ def losses_of(**changed: object) -> hp.Losses:
         ("totals", {"totals_error": 0.95}, True),
         ("ranking", {"ranking_error": 0.45}, True),
         ("people", {"n_users_kept": 5}, True),
+        # As printed: both are 0.90.
+        ("patterns", {"predictive_value": None, "information_loss": 0.901}, True),
+        ("patterns", {"predictive_value": None, "information_loss": 0.899}, True),
+        ("patterns", {"predictive_value": None, "information_loss": 0.894}, False),
     ],
 )
 def test_little_is_left_of_patterns_if_little_is_predicted(

@@ -12,6 +12,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.plots import FORMATS, MENU
+from habitprint.wording.verdict import headline, recommendation
 
 RELEASED, KNOWN = hp.datasets.town(40, 15)
 
@@ -129,3 +130,27 @@ def test_an_unknown_ending_is_refused(path: hp.MatchingPath, tmp_path: Path) -> 
     with pytest.raises(hp.InputError, match=r"use one of .svg, .png, .html, .json"):
         hp.save_chart(hp.plot_path(path), tmp_path / "path.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_chart_in_a_notebook_loads_nothing_from_a_network() -> None:
+    found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    path = hp.matching_path(*hp.datasets.illustration())
+    for chart in (
+        found.plot("frontier"),
+        found.plot("curves"),
+        hp.plot_path(path),
+        path.plot().properties(title="Mine"),
+    ):
+        bundle: Any = chart._repr_mimebundle_()
+        assert list(bundle) == ["image/svg+xml"]
+    with alt.renderers.enable("mimetype"):  # a reader's own choice is kept
+        assert "image/svg+xml" not in str(chart._repr_mimebundle_())
+    assert alt.renderers.active == "default"
+
+
+def test_a_summary_has_a_few_lines_with_the_result_first() -> None:
+    found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    lines = found.summary().splitlines()
+    assert 3 <= len(lines) <= 12
+    assert headline(found).text in lines[0]
+    assert recommendation(found).title in found.summary()

@@ -148,6 +148,43 @@ def test_what_is_suggested_is_what_is_guessed() -> None:
     assert "'caller' and 'cell'" in error.value.fix
 
 
+@pytest.mark.parametrize(
+    ("columns", "meant"),
+    [
+        (["msisdn", "ts", "cell_id"], ["msisdn", "ts", "cell_id"]),
+        (["imsi", "start", "lac_ci"], ["imsi", "start", "lac_ci"]),
+        (["customer_id", "start_time", "end_time", "store"], ["customer_id", "start_time", "store"]),
+        (["imei", "called", "site"], ["imei", None, "site"]),  # although 'imei' and 'site' are spelled like 'time'
+        (["CustomerID", "StartTime", "CellID"], ["CustomerID", "StartTime", "CellID"]),
+        (["user_site"], ["user_site", None, None]),
+        (["cell", "site"], [None, None, None]),  # two that mean the same
+        (["caller", "callee", "when", "where"], ["caller", "when", "where"]),
+    ],
+)
+def test_usual_names_are_known_and_none_is_proposed_twice(columns: list[str], meant: list[str | None]) -> None:
+    with pytest.raises(hp.MissingColumnsError) as error:
+        hp.events_from_frame({column: ["1"] for column in columns})
+    assert [error.value.meant[role] for role in ("user", "time", "place")] == meant
+
+
+@pytest.mark.slow
+def test_an_audit_reads_a_frame_by_the_names_of_its_columns_and_a_target_may_be_text() -> None:
+    whole = hp.audit(visits(), target=0.05, noise=False, name="calls")
+    frame = as_duckdb(visits(("caller", "when", "cell")))
+    found = hp.audit(frame, user="caller", time="when", place="cell", target="5%", noise=False, name="calls")
+    assert found.to_json() == whole.to_json()
+
+
+def test_what_an_audit_cannot_read_is_refused_before_any_work() -> None:
+    frame = visits(("caller", "time", "place"))
+    with pytest.raises(hp.InputError, match="is not a rate"):
+        hp.audit(frame, user="caller", target="five")
+    with pytest.raises(hp.InputError, match="user=… is given"):
+        hp.audit(hp.datasets.town(12, 5), user="caller")
+    with pytest.raises(hp.MissingColumnsError, match="'callr'"):  # a name that was given is not guessed
+        hp.audit(frame, user="callr")
+
+
 def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
     frame = visits(("a", "b", "c"))
     with pytest.raises(hp.InputError, match="has no column 'user'"):

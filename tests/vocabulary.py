@@ -2,11 +2,11 @@
 
 import re
 
-# One word per idea (docs/design.md#words): these are words that it replaces.
+# One word per idea (docs/design.md#words): words that it replaces. The law and ISO/IEC 27559 have two of them.
 REPLACED = re.compile(
-    r"adversar\w*|\b(?:he|him|his|himself|whoever|somebody|anybody)\b|all at once|found again|told apart|proven share"
-    r"|\balike\b|rehears\w*|\blessons?\b|\blearned\b|surest|sureness|\bsurely\b|(?<!soon )\bas it is\b|\bstrengths?\b"
-    r"|in every way|first attacks|\bpurposes?\b|\bcheap\w*|\bdear\w*|\bdoubts?\b|\bremed\w+|elsewhere|made.up"
-    r"|the end of it|what became of|(?<!synthetic )\btwins?\b",
+    r"adversar(?!ial testing)\w*|\b(?:he|him|his|himself|whoever|somebody|anybody)\b|all at once|found again|told apart"
+    r"|proven share|\balike\b|rehears\w*|\blessons?\b|\blearned\b|surest|sureness|\bsurely\b|(?<!soon )\bas it is\b"
+    r"|\bstrengths?\b|in every way|first attacks|\bpurposes?\b(?! of the release)|\bcheap\w*|\bdear\w*|\bdoubts?\b"
+    r"|\bremed\w+|elsewhere|made.up|the end of it|what became of|(?<!synthetic )\btwins?\b",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from habitprint import datasets as datasets
 from habitprint import formatting as _formatting
 from habitprint import markov as markov
 from habitprint.attacks import AttackResult as AttackResult
+from habitprint.auditing.accountability import Accountability as Accountability
 from habitprint.auditing.audit import Audit as Audit
 from habitprint.auditing.audit import audit as audit
 from habitprint.auditing.audit import read_audit as read_audit
@@ -26,6 +27,7 @@ from habitprint.auditing.preparation import Preparation as Preparation
 from habitprint.auditing.reconstruction import Attribution as Attribution
 from habitprint.auditing.reconstruction import Reconstruction as Reconstruction
 from habitprint.auditing.reconstruction import Risks as Risks
+from habitprint.auditing.reconstruction import SensitiveClaims as SensitiveClaims
 from habitprint.auditing.reconstruction import measure_risks as measure_risks
 from habitprint.auditing.verdict import Advice as Advice
 from habitprint.auditing.verdict import read_advice as read_advice
@@ -136,6 +138,8 @@ from habitprint.places import read_place_mapping as read_place_mapping
 from habitprint.rates import Difference as Difference
 from habitprint.rates import Rate as Rate
 from habitprint.rates import wilson_interval as wilson_interval
+from habitprint.singling_out import SinglingOut as SinglingOut
+from habitprint.singling_out import measure_singling_out as measure_singling_out
 from habitprint.training import Calibration as Calibration
 from habitprint.training import LikelyPairs as LikelyPairs
 from habitprint.training import TrainedWeight as TrainedWeight
@@ -156,14 +160,17 @@ if _typing.TYPE_CHECKING:
     from habitprint.plots import plot_forecast as plot_forecast
     from habitprint.plots import plot_path as plot_path
     from habitprint.plots import save_chart as save_chart
+    from habitprint.report import release as release
     from habitprint.report import render_report as render_report
     from habitprint.report import write_audit as write_audit
     from habitprint.report import write_comparison as write_comparison
+    from habitprint.report import write_record as write_record
     from habitprint.report import write_report as write_report
 else:
     _LATER = {
         **dict.fromkeys(("plot_forecast", "plot_path", "save_chart"), "plots"),
-        **dict.fromkeys(("render_report", "write_audit", "write_comparison", "write_report"), "report"),
+        **dict.fromkeys(("release", "render_report", "write_audit", "write_comparison", "write_report"), "report"),
+        "write_record": "report",
         "Spark": "backends.spark",  # an extra, and so not in `__all__`
     }
     _public = {name for name, value in globals().items() if name[0] != "_" and not _inspect.ismodule(value)}
@@ -187,6 +194,13 @@ def _html_of(value: _formatting.Shown) -> str:
     from habitprint.report.notebook import to_html  # noqa: PLC0415  (takes a second to load)
 
     return to_html(value)
+
+
+@_formatting.summary_of.register(Audit)
+def _summary_of(value: Audit) -> str:
+    from habitprint.wording.verdict import summary  # noqa: PLC0415  (the same)
+
+    return summary(value)
 
 
 @_formatting.chart_of.register(_formatting.Shown)

@@ -28,7 +28,7 @@ from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.runtime import PLACES, run_parallel, run_two
-from habitprint.truth import CommonUsers, Truth, common_users
+from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
 from habitprint.weighing import WEIGHTS, Weight
 from habitprint.weighing.learned import fit_on_other_half
 
@@ -140,6 +140,8 @@ class Scenario:
         unknown, or if the released table is unprotected.
     others
         Further releases of the same people that the attacker also has.
+    sensitive
+        Places whose attribution is also measured on their own; None for none.
 
     Examples
     --------
@@ -156,11 +158,17 @@ class Scenario:
     n_lost: int = 0
     original: Histograms | None = None
     others: tuple[Release, ...] = ()
+    sensitive: pl.Series | None = None
 
     @cached_property
     def common(self) -> CommonUsers:
         """Return the rows of the people who count: those in both tables before the attacker transforms theirs."""
         return common_users(self.truth, self.released.users, self.known.users)
+
+    @property
+    def has_same_ids(self) -> bool:
+        """Return whether a user has the same id in both tables."""
+        return isinstance(self.truth, str) and self.truth == SAME_ID
 
     @cached_property
     def anonymity_sets(self) -> Indices:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from habitprint.auditing.posterior import Places, likeliest_units, prior_of_units
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.histograms import align
@@ -21,6 +22,7 @@ from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
+from habitprint.singling_out import measure_singling_out
 from habitprint.truth import CommonUsers
 from habitprint.weighing import Sides, find_weight, weights
 from habitprint.weighing.index import make_index, make_rows
@@ -75,6 +77,7 @@ def compile_kernels() -> float:
     drop_void_waiters.compile((advance.signatures[0][0], numba.int64[::1]))
     pair_scores(matching, released, known)
     count_impostors(released, known, truth={"?1": "Jill", "?2": "John"})
+    measure_singling_out(released)
     _compile_one_by_one()  # last: by now the other process of `compile_all` has compiled these
     return time.perf_counter() - start
 
@@ -101,11 +104,13 @@ def _compile_candidates(sides: Sides) -> None:
 
 
 def _compile_others() -> None:
-    """Compile the kernels of groups and Markov chains, which share none with the joint matching."""
+    """Compile the kernels of groups, their posterior and Markov chains, which share none with the joint matching."""
     released, _ = illustration()
     for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method)
     microaggregate(released, k=1, mean_k=2)
+    prior = prior_of_units(np.ones(1, np.int64), np.ones(1, np.int64), units=1, remembered=1.0)
+    likeliest_units(prior, Places(np.array([0, 1]), np.zeros(1, np.int64), np.zeros(1)), 1, np.ones(2))
     stays.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
     stays.find_clusters(np.zeros((2, 3)), 1.0, 2)
 

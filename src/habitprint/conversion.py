@@ -6,13 +6,14 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import polars as pl
 
 from habitprint.errors import GuessedColumnsWarning, InputError, MissingColumnsError
 from habitprint.events import Events, events_from_frame, read_events
 from habitprint.events.events import require_events
+from habitprint.events.spec import ReadingKeywords
 from habitprint.histograms import COLUMNS, Histograms, read_histograms
 from habitprint.io.tables import speaks_arrow
 
@@ -24,11 +25,11 @@ LOOKS_SAFER = (
 )
 
 
-def as_events(source: Events | AnyTable) -> Events:
+def as_events(source: Events | AnyTable, **keywords: Unpack[ReadingKeywords]) -> Events:
     """Return events: as they are, from files, or from any frame.
 
-    If a column has another name than ``user``, ``time`` or ``place``, the most similar column is taken, with a warning.
-    If none is similar, the error says how to name it.
+    If a column has another name than ``user``, ``time`` or ``place``, and no keyword names it, the most similar column
+    is taken, with a warning. If none is similar, the error says how to name it. Events take no keywords.
 
     Examples
     --------
@@ -40,13 +41,18 @@ def as_events(source: Events | AnyTable) -> Events:
     >>> events.columns, str(told[0].message)[:68]
     (['user', 'time', 'place'], "columns were guessed: user='user_id', time='datetime'; to be sure, n")
     """
-    if isinstance(source, Events):
+    if isinstance(source, Events) or not is_table(source):
+        if keywords:
+            raise InputError(
+                f"{next(iter(keywords))}=… is given, but the source is no file or frame of events",
+                why="it says how a table of events is read; other sources are read already",
+                fix="leave it out, or give the file or frame itself",
+            )
+        require_events(source)
         return source
     if is_path(source):
-        return _guessing(read_events, source, "hp.read_events")
-    if not is_table(source):
-        require_events(source)
-    return _guessing(events_from_frame, source, "hp.events_from_frame")
+        return _guessing(read_events, source, "hp.read_events", keywords)
+    return _guessing(events_from_frame, source, "hp.events_from_frame", keywords)
 
 
 def as_histograms(source: Histograms | AnyTable, side: str = "this") -> Histograms:
@@ -217,15 +223,18 @@ def is_table(source: object) -> bool:
     return is_path(source) or isinstance(source, (pl.DataFrame, pl.LazyFrame, Mapping)) or speaks_arrow(source)
 
 
-def _guessing(read: Callable[..., Found], source: object, reader: str) -> Found:
+def _guessing(
+    read: Callable[..., Found], source: object, reader: str, keywords: ReadingKeywords | None = None
+) -> Found:
     """Read a table by its usual column names; if they are missing, by the suggested names, with a warning."""
+    given = keywords or {}
     try:
-        return read(source)
+        return read(source, **given)
     except MissingColumnsError as error:
         names = {column: name for column, name in error.meant.items() if name is not None}
-        if len(names) < len(error.meant):
+        if len(names) < len(error.meant) or any(column in given.values() for column in error.meant):
             raise
-    found = read(source, **names)
+    found = read(source, **given, **names)
     named = ", ".join(f"{column}={name!r}" for column, name in names.items())
     warnings.warn(
         f"columns were guessed: {named}; to be sure, name them: {reader}(…, {named})",

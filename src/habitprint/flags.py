@@ -1,12 +1,13 @@
 """Records of options: each field is a keyword in Python, an option of a command, and an entry in a JSON file."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
 import msgspec
 
 # The groups of options in the help of a command.
 MAIN, INPUT, PERIODS, PLACES = "Most needed", "Input", "Periods", "Places"
-ATTACKER, PROTECTIONS, OUTPUT, CLUSTER = "Attacker", "Protections", "Output", "Cluster"
+ATTACKER, PROTECTIONS, RECORD, OUTPUT, CLUSTER = "Attacker", "Protections", "Record", "Output", "Cluster"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
@@ -22,17 +23,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
 
-def flag(
-    text: str,
-    panel: str = INPUT,
-    *,
-    names: tuple[str, ...] = (),
-    metavar: str | None = None,
-    least: int | None = None,
-    most: int | None = None,
-    read: Callable[[str, str], object] | None = None,
-) -> msgspec.Meta:
-    """Return the metadata of a field from which the command line makes its option.
+@dataclass(frozen=True)
+class flag:  # noqa: N801  (an annotation that reads like a word)
+    """The option of the command line that a field becomes.
 
     Parameters
     ----------
@@ -51,10 +44,15 @@ def flag(
 
     Examples
     --------
-    >>> flag("Column that holds the user id.").description
-    'Column that holds the user id.'
+    >>> flag("Column that holds the user id.").panel
+    'Input'
     """
-    limits = {"least": least, "most": most}
-    return msgspec.Meta(
-        description=text, extra={"names": names, "read": read, "panel": panel, "metavar": metavar, **limits}
-    )
+
+    text: str
+    panel: str = INPUT
+    _: KW_ONLY
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: int | None = None
+    most: int | None = None
+    read: Callable[[str, str], object] | None = None

@@ -427,12 +427,13 @@ class Scaling:
         return self._ends_behind(self.n_measured)
 
     def _ends_behind(self, n: int) -> tuple[float, float, float]:
-        """Return the same for no more people than were tested; person by person, nothing needs to be guessed there."""
-        if self.impostors is None:
-            share, low, high = _quantiles(self.laws.shares(n), self.laws.weights).tolist()
-            return share, low, high
+        """Return the same for no more people than were tested; what was measured needs no guess."""
         rate = self.measured
-        if n < self.n_measured:
+        if n < self.n_measured and self.impostors is None:
+            by_law = _quantiles(self.laws.shares(n), self.laws.weights)
+            share, low, high = np.maximum(by_law, (rate.value, rate.low, rate.high)).tolist()
+            return share, low, high
+        if n < self.n_measured and self.impostors is not None:
             n_right = self.impostors.share_among(n) * rate.n
             rate = Rate.of(n_right, rate.n, rate.by_chance, rate.level, rate.method)
         return rate.value, rate.low, rate.high

@@ -243,6 +243,12 @@ def chart_of(value: object, picture: str | None = None) -> "alt.TopLevelMixin":
     raise NotImplementedError(type(value).__name__, picture)
 
 
+@singledispatch
+def summary_of(value: object) -> str:
+    """Return a value in a few lines of text."""
+    raise NotImplementedError(type(value).__name__)
+
+
 class Framed:
     """A value that is a table, with a frame: the rows of the file that holds it.
 

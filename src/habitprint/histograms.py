@@ -547,7 +547,8 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
         ) from error
     shape = f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places"
     _refuse(matrix.shape != (users.len(), places.len()), shape, "give as many ids as there are rows and columns")
-    _refuse(users.is_empty(), "the table is empty: there are no users", "give at least one user with a count")
+    no_rows = "there are no users: the table is empty, or has no row below its header"
+    _refuse(users.is_empty(), no_rows, "give at least one user with a count")
     for kind, ids in (("user", users), ("place", places)):
         again = ids.filter(ids.is_duplicated()).unique() if ids.n_unique() < ids.len() else ids.clear()
         twice = f"the {kind} id {first_few(again.to_list(), 3)} occurs twice"

@@ -23,7 +23,7 @@ from habitprint.truth import SAME_ID, common_users
 LEAST_MIXED = 1e-9  # of the population's row, in the row that predicts: no place may be impossible
 NO_GAIN = 1e-9  # for each person: no more than rounding
 TOP = 20  # places whose ranking is compared; the glossary names this number
-ALMOST_ALL = 0.9  # share of the possible loss
+ALMOST_ALL, MUCH = 0.9, 0.7  # shares of the possible loss
 ROUNDING = 1e-9
 ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
 HALVES_SEED = 0  # of the halves of everybody's events: it is printed
@@ -358,6 +358,20 @@ def _is_alike(loss: float, least: float) -> bool:
     return loss - least < ALIKE - ROUNDING
 
 
+def loses_much(keep: UtilityMetric, losses: Losses) -> bool:
+    """Return whether a release loses so much by a utility metric that alternatives should be read first.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> april = hp.datasets.town(60, 20)[0]
+    >>> [loses_much("patterns", hp.measure_losses(april, hp.microaggregate(april, k=k))) for k in (2, 30)]
+    [False, True]
+    """
+    loss = SCALES[keep].of(losses)
+    return loss is not None and SCALES[keep].shown(loss) > MUCH * SCALES[keep].worst
+
+
 def leaves_little(keep: UtilityMetric, losses: Losses) -> bool:
     """Return whether a release leaves little utility.
 
@@ -374,7 +388,7 @@ def leaves_little(keep: UtilityMetric, losses: Losses) -> bool:
     """
     judged: UtilityMetric = "prediction" if keep == "patterns" and losses.predictive_value is not None else keep
     loss = SCALES[judged].of(losses)
-    return loss is not None and loss >= ALMOST_ALL * SCALES[judged].worst
+    return loss is not None and SCALES[judged].shown(loss) >= ALMOST_ALL * SCALES[judged].worst
 
 
 def measure_losses(
@@ -420,6 +434,7 @@ def measure_losses(
     """
     why, fix = "rankings are compared on at least one place", "use a positive whole number, such as 20"
     require_whole("n_top", n_top, 1, why, fix)
+    _require_order(original, release)
     original = as_histograms(original, "original").in_order()
     later = as_histograms(later, "later") if later is not None and not isinstance(later, HeldOut) else later
     released = (release.histograms if isinstance(release, Release) else release).in_order()
@@ -460,6 +475,23 @@ def measure_losses(
         predictive_value=value,
         predicted_on=predicted_on,
     )
+
+
+def _require_order(original: object, release: object) -> None:
+    """Raise `InputError` if the release comes first, as far as that can be told."""
+    after = release.histograms if isinstance(release, Release) else release
+    is_swapped = (  # no protection makes counts of shares
+        isinstance(original, Histograms)
+        and isinstance(after, Histograms)
+        and holds_shares(original)
+        and not holds_shares(after)
+    )
+    if isinstance(original, Release) or not isinstance(after, Histograms) or is_swapped:
+        raise InputError(
+            f"measure_losses got a {type(original).__name__} and a {type(release).__name__}, which is not their order",
+            why="it compares the original table of counts with the release that was made from it",
+            fix="write hp.measure_losses(original, release); read files with hp.read_histograms and hp.read_release",
+        )
 
 
 def _on_period(

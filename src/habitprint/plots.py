@@ -5,7 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -32,7 +32,7 @@ MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor"
 
 def plot_path(
     path: MatchingPath, evaluations: Iterable[Evaluation] = (), most_confident: Iterable[Rate] = ()
-) -> alt.VConcatChart:
+) -> "VConcatChart":
     """Draw the gain of each further pair, and the total weight of the best matching, against the size.
 
     Parameters
@@ -77,10 +77,12 @@ def plot_path(
         f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}; "
         f"a pair can add at most {path.highest_gain:.4g}"
     )
-    return alt.vconcat(*panels).properties(title=alt.Title("The best matching of every size", subtitle=subtitle))
+    return VConcatChart(vconcat=panels).properties(
+        title=alt.Title("The best matching of every size", subtitle=subtitle)
+    )
 
 
-def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.LayerChart:
+def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> "LayerChart":
     """Draw the share re-identified against the number of people: measured, and as a fan for the forecast.
 
     Parameters
@@ -128,7 +130,7 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.La
         measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
         ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
     ]
-    return alt.LayerChart(layer=layers).properties(width=480, height=260, title=title)
+    return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def _panel(data: pl.DataFrame, largest: int) -> alt.Chart:
@@ -164,6 +166,37 @@ def _precisions(evaluations: list[Evaluation], most_confident: list[Rate], large
         panel.mark_line(point=True).encode(y="precision:Q", tooltip=_tips(",d", "size") + _tips(".2%", *names[1:])),
     ]
     return alt.LayerChart(layer=layers)
+
+
+class _Offline:
+    """A chart that a notebook shows as an SVG picture: Altair's default loads scripts from the network."""
+
+    def _repr_mimebundle_(self, *given: Any, **keywords: Any) -> Any:
+        shown: Any = super()
+        if alt.renderers.active != "default":  # chosen by the reader
+            return shown._repr_mimebundle_(*given, **keywords)
+        with alt.renderers.enable("svg"):
+            return shown._repr_mimebundle_(*given, **keywords)
+
+
+class LayerChart(_Offline, alt.LayerChart):
+    """A chart of layers that needs no network."""
+
+
+class VConcatChart(_Offline, alt.VConcatChart):
+    """A chart of several panels that needs no network."""
+
+
+def offline(spec: Mapping[str, Any]) -> LayerChart | VConcatChart:
+    """Return a chart of layers or of panels that a notebook shows without any network.
+
+    Examples
+    --------
+    >>> point = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+    >>> type(offline(alt.layer(point).to_dict())).__name__
+    'LayerChart'
+    """
+    return (VConcatChart if "vconcat" in spec else LayerChart).from_dict(dict(spec))
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

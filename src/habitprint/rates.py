@@ -33,7 +33,8 @@ class IntervalMethod(StrEnum):
     ``INDEPENDENT``: there is none. ``JOINT``: all were matched jointly. ``ONE_BY_ONE``: each was matched alone, and a
     known user who was given several times counts once. ``SEEKERS``: each was matched alone, and everybody with the
     right match counts. ``ADDED``: the people whom something adds, less those whom it loses. ``STUDENT``: the rate is a
-    mean over repeats, and its interval tells how they vary.
+    mean over repeats, and its interval tells how they vary. ``EXACT``: the rate is about these people only, and nothing
+    is drawn.
 
     Examples
     --------
@@ -47,6 +48,7 @@ class IntervalMethod(StrEnum):
     SEEKERS = "Wilson's score interval, with the variance of chances one by one"
     ADDED = "Newcombe's hybrid score interval of people gained less people lost"
     STUDENT = "Student's interval of the mean"
+    EXACT = "no interval: exact for these people"
 
     def count_variance(self, rate: float, variance: float) -> float:
         """Return the variance of people's probabilities for the interval of a rate, with its factor F."""
@@ -217,7 +219,9 @@ class Rate:
         value = min(n_correct / n, 1.0)
         # The mean chance of people who have one: 1/k in groups of k.
         typical = value + variance / value if value else 1.0
-        low, high = _score_interval(value, n, level, method.count_variance(value, variance), typical)
+        low, high = value, value
+        if method is not IntervalMethod.EXACT:
+            low, high = _score_interval(value, n, level, method.count_variance(value, variance), typical)
         return cls(float(n_correct), n, value, low, high, by_chance, level, method, variance)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -65,3 +66,26 @@ def claimable_rows(read: np.ndarray, known: np.ndarray, own: np.ndarray, step: f
         ]
     )
     return [read, *(row if row.sum() >= 0.5 - 1e-9 else own for row in (read, agreed))]
+
+
+def posterior_of(rows: np.ndarray, stranger: np.ndarray, total: int, least_members: int) -> np.ndarray:
+    """Return how probable each value of each member is, by going through all values of all members and a stranger.
+
+    Values add up to the published total, and nobody has all of it. A total of 0 says that there were too few visitors.
+    """
+    found = np.zeros(rows.shape)
+    for values in product(*(range(len(row)) for row in (*rows, stranger))):
+        n_visitors = sum(value > 0 for value in values)
+        if sum(values) == total > 0 or (total == 0 and n_visitors < least_members):
+            chance = np.prod([row[value] for row, value in zip((*rows, stranger), values, strict=True)])
+            for member, value in enumerate(values[:-1]):
+                has_all = total > 0 and least_members > 1 and value == total
+                found[member, value] += 0 if has_all else chance
+    whole = found.sum(axis=1, keepdims=True)
+    return np.where(whole > 0, found / np.where(whole > 0, whole, 1), rows)
+
+
+def best_claim(chances: np.ndarray, worth: np.ndarray) -> float:
+    """Return how likely the best claim is right within one unit, times its worth; not to visit is no claim."""
+    visits = [0.0, *chances[1:], 0.0]
+    return max(float(worth[value] * sum(visits[value - 1 : value + 2])) for value in range(1, len(chances)))

@@ -186,6 +186,7 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
         "schema", "options", "run",
         "versions", "data", "weight", "attacks", "curves", "other_time", "training", "linkage",
         "protections", "alternatives", "people", "verdict", "forecast", "place_map", "on_all",
+        "release", "examples",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain
@@ -296,6 +297,15 @@ def test_the_gate_is_about_the_unprotected_data(found: hp.Audit, fail_above: flo
     verdict = reach_verdict(asked(Goal(0.1), fail_above=fail_above), found.protections)
     assert verdict.fails_gate is fails
     assert replace(verdict, fails_gate=None) == found.verdict
+
+
+@pytest.mark.usefixtures("few_protections")
+def test_what_is_advised_for_a_preset_has_groups_that_are_large_enough() -> None:
+    tables = hp.datasets.town(120, 15, seed=4)
+    found = hp.audit(tables, target_preset="ema", noise=False)
+    assert not found.verdict.passes
+    assert advised(found).guaranteed.highest <= 1 / 11
+    assert found.verdict.target == 1 / 11
 
 
 def test_a_target_on_the_most_confident_claims_asks_for_more() -> None:

@@ -252,7 +252,7 @@ def test_all_claims_together_are_as_precise_as_the_attack(whole: AttackResult) -
     correct = [part.precision.n_correct for part in people.margins if part.precision is not None]
     assert math.fsum(correct) == pytest.approx(whole.rate.n_correct)
     assert sum(part.n_users for part in people.alike) == 120
-    assert math.fsum(users["chance_correct"]) == pytest.approx(whole.rate.n_correct)
+    assert math.fsum(users["expected_correct"]) == pytest.approx(whole.rate.n_correct)
 
 
 def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
@@ -268,8 +268,8 @@ def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
 
 def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
     people, users = assess_people(whole)
-    expected = users.with_columns(pl.col("chance_correct").mean().over("margin"))  # equal margins are in no order
-    in_order = expected.sort("margin", descending=True)["chance_correct"].cum_sum().to_numpy()
+    expected = users.with_columns(pl.col("expected_correct").mean().over("margin"))  # equal margins are in no order
+    in_order = expected.sort("margin", descending=True)["expected_correct"].cum_sum().to_numpy()
     n = np.arange(1, 121)
     for sure in people.sure:
         reached = n[(in_order / n >= sure.level - 1e-12) & (n >= 10)]
@@ -292,10 +292,10 @@ def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
     released, known = hp.datasets.town(30, 8)
     tables = Scenario(released, known.select(users=known.users.head(20)), "same-id")
     users = assess_people(run_attack(tables))[1]
-    assert users.height == 20
+    assert users.height == 30
     is_common = users["user"].is_in(tables.known.users.to_list())
-    assert users.filter(~is_common)["is_correct"].is_null().all()
-    assert users.filter(is_common)["is_correct"].is_not_null().all()
+    assert users.filter(~is_common)["realised_correct"].is_null().all()
+    assert users.filter(is_common)["realised_correct"].is_not_null().all()
 
 
 def test_a_place_where_everybody_goes_gives_nobody_away() -> None:

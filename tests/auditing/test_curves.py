@@ -271,6 +271,22 @@ def test_longer_periods_are_tried_too_and_the_same_people_count() -> None:
     assert "more days reveal more" in about_curve(curve)
 
 
+@pytest.mark.parametrize(
+    ("period", "longest"),
+    [
+        (hp.DateRanges(week(0, 2), week(2, 4)), "14 days released, 28 days known"),
+        (hp.DateRanges(week(0, 4), week(4, 2)), "28 days released, 14 days known"),
+        (hp.AllOtherTime(released=week(1)), "7 days released, 35 days known"),
+    ],
+)
+def test_no_shorter_period_is_longer_than_the_shorter_one_of_the_two(period: Period, longest: str) -> None:
+    prepared, whole = prepared_with(diary(6, changes=False), period)
+    points = duration_curve(prepared, whole, overlap=0.5).points
+    own = min(int(part.split()[0]) for part in longest.split(", "))
+    assert points[-1] == Point(own, longest, whole.rate, whole.rate.n, is_as_released=True)
+    assert all(point.x < own for point in points[:-1])
+
+
 def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
     times = times_of(diary(12, changes=False), first_week, most_users=30)
     rates = [point.rate for curve in (times.pairs, times.distance) for point in curve.points]

@@ -1,6 +1,7 @@
 """A release draws its units anew: an audit advises only what further draws are expected to keep."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -15,15 +16,19 @@ from habitprint.auditing.verdict import users_needed
 from habitprint.mechanisms import chain, with_seed
 from habitprint.rates import Rate
 
-TOWN = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
-GROUPS = run_trial(TOWN, micro_aggregation(20), Goal(0.05))
+
+@cache
+def groups() -> Trial:
+    town = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
+    return run_trial(town, micro_aggregation(20), Goal(0.05))
 
 
 def with_rows(n_correct: int, n: int) -> Trial:
     """Return groups of which so many rows of people are reconstructed."""
-    assert GROUPS.reconstruction is not None
-    found = replace(GROUPS.reconstruction, rate=Rate.of(n_correct, n, 0.0))
-    return replace(GROUPS, taken=TakenApart(is_grouped=True, found=found))
+    reconstruction = groups().reconstruction
+    assert reconstruction is not None
+    found = replace(reconstruction, rate=Rate.of(n_correct, n, 0.0))
+    return replace(groups(), taken=TakenApart(is_grouped=True, found=found))
 
 
 def test_only_what_draws_is_drawn_again() -> None:
@@ -62,10 +67,14 @@ def test_no_reconstructed_row_meets_a_target_only_if_so_many_people_can_show_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tables", [calls(), hp.datasets.town(100, 20, seed=5)], ids=["calls", "town"])
-def test_fresh_draws_of_what_is_advised_meet_the_target(tables: tuple[hp.Histograms, hp.Histograms]) -> None:
+def test_fresh_draws_of_what_is_advised_rarely_miss_the_target(tables: tuple[hp.Histograms, hp.Histograms]) -> None:
     advice = hp.audit(tables, target=0.1, noise=False).advice
     assert advice is not None
+    n_missed = 0
     for seed in range(TRIAL_SEED + 100, TRIAL_SEED + 115):
         release = chain(*with_seed(advice.recipe, seed))(tables[0])
         again = hp.measure_risks(tables[0], release, tables[1]).reconstruction
-        assert again is None or again.rate.high <= 0.1
+        n_missed += again is not None and again.rate.high > 0.1
+    # A fresh draw is worse than 19 measured ones with a probability of 1/20 at most. Then more than four of 15 fresh
+    # draws are worse than all of them with a probability below 1%.
+    assert n_missed <= 4

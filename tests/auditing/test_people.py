@@ -46,7 +46,7 @@ def test_every_user_has_a_probability_and_the_report_counts_them_without_a_name(
     for above in confidence.above:
         assert above.n_people == (probability > above.level).sum()
     assert confidence.highest == probability.max()
-    chances = audit.users["chance_correct"].to_numpy()
+    chances = audit.users["expected_correct"].to_numpy()
     assert confidence.reliability == Reliability.of(probability.to_numpy(), chances, 1 / 120)
 
 
@@ -86,7 +86,7 @@ def test_the_most_confident_claims_are_a_tenth_but_fifty_at_least() -> None:
     for n, n_confident in ((60, 50), (30, 30)):
         people, users = assess_people(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
         assert people.confidence is not None
-        right = users.sort("probability", descending=True, maintain_order=True)["is_correct"][:n_confident]
+        right = users.sort("probability", descending=True, maintain_order=True)["realised_correct"][:n_confident]
         assert people.confidence.most_confident.n == n_confident
         assert people.confidence.most_confident.n_correct == pytest.approx(right.sum())
         assert not people.confidence.is_within(1.0) or n_confident >= FEWEST_CONFIDENT

@@ -9,11 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from reference_reconstruction import claimable_rows, exact_rows, fitted_rows, is_theirs, pieces_of, sums_of
+from reference_reconstruction import (
+    best_claim,
+    claimable_rows,
+    exact_rows,
+    fitted_rows,
+    is_theirs,
+    pieces_of,
+    posterior_of,
+    sums_of,
+)
 from scipy import sparse
+from scipy.stats import betabinom
 
 import habitprint as hp
 from habitprint.attacks import Scenario
+from habitprint.auditing.posterior import TRUST, Places, Prior, likeliest_units, prior_of_units
 from habitprint.auditing.reconstruction import (
     LEAST_FITTED,
     Groups,
@@ -48,6 +59,7 @@ def long_tailed(n_users: int = 300, n_places: int = 6_000, seed: int = 1) -> tup
 
 
 RELEASED, KNOWN = long_tailed()
+CALLS = hp.datasets.calls_twin(800, seed=12)
 
 
 def scene_of(release: hp.Release, known: hp.Histograms = KNOWN, original: hp.Histograms = RELEASED) -> Scene:
@@ -202,7 +214,7 @@ def test_where_one_person_alone_is_known_at_a_place_the_value_there_is_theirs() 
     found = hp.measure_risks(RELEASED, release, KNOWN).reconstruction
     assert found is not None
     assert found.method == "known-places"
-    assert found.rate.value > 0.2 > 4 * found.rate.by_chance
+    assert found.rate.value > 0.2 > 2 * found.rate.by_chance
 
 
 @pytest.mark.parametrize(("units", "least_members"), [(50, 1), (50, 2), (None, 1)])
@@ -226,6 +238,45 @@ def test_fitting_finds_rows_that_no_other_attack_finds() -> None:
     found = hp.measure_risks(habits, hp.microaggregate(habits, k=2, units=100), known).reconstruction
     assert found is not None
     assert (found.method, found.rate.n_correct, found.rate.by_chance) == ("fitting", 2, 0)
+
+
+@given(
+    arrays(np.float64, (4, 4), elements=st.sampled_from([0.0, 0.2, 0.5, 1.0])),
+    st.integers(0, 7),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_values_are_as_probable_as_the_definition_says(
+    weights: np.ndarray, total: int, least_members: int, stranger: float
+) -> None:
+    prior = (weights[:3] + np.array([1e-3, 0, 0, 0])) / (weights[:3].sum(axis=1, keepdims=True) + 1e-3)
+    visit = np.array([1, 1 / 2, 1 / 3]) / (1 + 1 / 2 + 1 / 3)
+    places = Places(np.array([0, 3]), np.array([total]), np.array([stranger]))
+    worth = np.array([1.0, 0.5, 1.0, 0.8])
+    likely, _ = likeliest_units(Prior(prior, np.arange(3)), places, least_members, worth)
+    told = posterior_of(prior, np.array([1 - stranger, *(stranger * visit)]), total, least_members)
+    chances = prior if total > 2 * 3 else TRUST * told + (1 - TRUST) * prior
+    assert np.allclose(likely, [best_claim(row, worth) for row in chances])
+
+
+@given(st.integers(1, 60), st.data())
+def test_the_next_events_are_beta_binomial(total: int, data: st.DataObject) -> None:
+    events = data.draw(st.integers(1, total))
+    one_unit_an_event = prior_of_units(np.array([events]), np.array([total]), total, 0.5).units[0]
+    expected = betabinom.pmf(np.arange(total + 1), total, 0.2 + 0.5 * events, 0.3 + 0.5 * (total - events))
+    assert np.allclose(one_unit_an_event, expected)
+    in_fifty_units = prior_of_units(np.array([events]), np.array([total]), 50, 0.5).units[0]
+    assert in_fifty_units @ np.arange(51) / 50 == pytest.approx(expected @ np.arange(total + 1) / total)
+
+
+def test_probability_finds_rows_of_people_with_changing_habits_that_no_other_attack_finds() -> None:
+    released, known = hp.split(
+        hp.events_from_frame(CALLS.events, source=CALLS.source), hp.ConsecutiveWeeks("2012-04-09")
+    )
+    release = hp.microaggregate(released, k=20, least_members=2, seed=0)
+    found = hp.measure_risks(released, release, known).reconstruction
+    assert found is not None
+    assert (found.method, found.rate.n_correct > 0) == ("probability", True)
 
 
 @given(arrays(np.float64, (6, 3), elements=st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.6])))
@@ -344,6 +395,53 @@ def test_an_attacker_who_knows_nothing_true_names_places_at_the_base_rate_or_bel
     found = attribute(scene_of(hp.microaggregate(RELEASED, k=5, seed=0), strangers))
     assert found.new_places is not None
     assert found.new_places.low <= found.new_places.by_chance
+
+
+def test_if_every_place_is_sensitive_the_claims_are_those_about_new_places() -> None:
+    scene = scene_of(hp.microaggregate(RELEASED, k=5, seed=0))
+    found = attribute(scene, RELEASED.places)
+    assert found.sensitive is not None
+    assert found.new_places is not None
+    assert found.sensitive.rate is not None
+    assert (found.sensitive.n_claims, found.sensitive.rate.n_correct) == (
+        found.new_places.n,
+        found.new_places.n_correct,
+    )
+
+
+@pytest.mark.parametrize("place", [0, 1, 5])
+def test_claims_about_one_sensitive_place_are_those_of_the_definition(place: int) -> None:
+    scene = scene_of(hp.microaggregate(RELEASED, k=5, seed=0))
+    found = attribute(scene, pl.Series([place])).sensitive
+    assert found is not None
+    own, known = (
+        set(table.to_table().filter(pl.col("place") == place)["user"].to_list()) for table in (RELEASED, KNOWN)
+    )
+    people = scene.tables.known.users.gather(scene.tables.common.known).to_list()
+    guessed, true = scene.looked_in[scene.of_person], scene.group_of_person
+    group_of = {user: group for user, group, other in zip(people, true, guessed, strict=True) if group == other}
+    showing = {group for user, group in zip(people, true, strict=True) if user in own}
+    claims = [user for user, group in group_of.items() if group in showing and user not in known]
+    # Units may round a rare visit away, and then its group does not show the place.
+    assert len(claims) * 0.5 <= found.n_claims <= len(claims)
+    if found.rate is not None:
+        strangers = [user for user in people if user not in known]
+        assert found.rate.by_chance == pytest.approx(np.mean([user in own for user in strangers]))
+        assert found.rate.n_correct <= len(own - known)
+
+
+def test_few_claims_about_sensitive_places_give_no_share() -> None:
+    rare = RELEASED.places.gather(np.argsort(np.bincount(RELEASED.counts.indices))[:2])
+    found = hp.measure_risks(RELEASED, hp.microaggregate(RELEASED, k=5, seed=0), KNOWN, sensitive=rare).attribution
+    assert found is not None
+    assert found.sensitive is not None
+    assert (found.sensitive.n_places, found.sensitive.rate) == (2, None)
+
+
+@pytest.mark.parametrize("places", [[-1], [0, -1], []])
+def test_sensitive_places_that_the_data_lacks_are_refused(places: list[int]) -> None:
+    with pytest.raises(hp.InputError):
+        hp.measure_risks(RELEASED, hp.microaggregate(RELEASED, k=5, seed=0), KNOWN, sensitive=pl.Series(places))
 
 
 def test_two_releases_in_other_groups_show_more_than_one() -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 import habitprint as hp
 from habitprint.cli.app import app
+from habitprint.cli.options import given as given_as
 
 pytestmark = pytest.mark.usefixtures("few_protections")
 
@@ -240,7 +241,7 @@ def test_all_users_of_either_part_are_written_when_asked_for(calls: Path, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--release", "2012-04-09..2012-04-13"], ["--days", "monday..friday"]])
+@pytest.mark.parametrize("options", [[], ["--release-span", "2012-04-09..2012-04-13"], ["--days", "monday..friday"]])
 def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_path: Path) -> None:
     path, out = tmp_path / "calls.csv", tmp_path / "out"
     days = [(user, day) for user in range(60) for day in range(9 + user % 5, 23, 1 + user % 3)]
@@ -261,9 +262,9 @@ def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_pat
 
 
 @pytest.mark.slow
-def test_spans_of_an_audit_have_short_names(calls: Path, tmp_path: Path) -> None:
+def test_spans_of_an_audit_name_its_days(calls: Path, tmp_path: Path) -> None:
     out = ["--out", tmp_path / "out", "--no-noise", "--json"]
-    spans = ["--release", "2012-04-09..2012-04-15", "--known", "2012-04-16..2012-04-22"]
+    spans = ["--release-span", "2012-04-09..2012-04-15", "--known-span", "2012-04-16..2012-04-22"]
     scope = json.loads(run("audit", calls, *COLUMNS, *spans, *out).stdout)["data"]["scope"]
     assert scope["released"]["ranges"] == [["2012-04-09", "2012-04-15"]]
     assert scope["known"]["ranges"] == [["2012-04-16", "2012-04-22"]]
@@ -326,3 +327,13 @@ def test_inspect_says_when_clocks_are_too_coarse_for_shared_histories(tmp_path: 
     pl.DataFrame({"user": [1] * 14 + [2] * 14, "time": days * 2, "place": [1] * 28}).write_csv(tmp_path / "x.csv")
     shown = " ".join(run("inspect", tmp_path / "x.csv").stdout.split())
     assert "at one place in the same day by chance" in shown
+
+
+def test_several_formats_of_times_may_be_given(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text("user,time,place\na,09.04.2012 10:00,x\nb,2012-04-10 11:15,y\n")
+    formats = ["--time-format", "%d.%m.%Y %H:%M", "--time-format", "%Y-%m-%d %H:%M"]
+    for given, n_used in ((formats, 2), (formats[:2], 1)):
+        assert json.loads(run("inspect", path, *given, "--json").stdout)["n_used"] == n_used
+    (option,) = given_as(hp.EventSpec(time_format=(formats[1], formats[3])))
+    assert option.arguments == formats

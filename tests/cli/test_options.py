@@ -4,6 +4,7 @@ import inspect
 import re
 import shlex
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import TypeVar, get_type_hints
 
@@ -27,7 +28,7 @@ from habitprint.io.dialects import Format, FormatKeywords
 from habitprint.matching.match import MatchKeywords, SolverOptions
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
-RECORDS = [Format, Reading, hp.EventSpec, TableSpec, SolverOptions, hp.MatchOptions, hp.AuditOptions]
+RECORDS = [Format, Reading, hp.EventSpec, TableSpec, SolverOptions, hp.MatchOptions, hp.AuditOptions, hp.Accountability]
 KEYWORDS = [
     (Format, FormatKeywords),
     (Reading, ReadingKeywords),
@@ -73,7 +74,7 @@ def test_keywords_are_the_fields_of_their_record(kind: type[Record], keywords: t
 
 
 def test_keywords_of_an_audit_are_its_options_and_what_is_given_beside_the_data() -> None:
-    beside = {field.name for field in fields(Subject)} - {"source"}
+    beside = {field.name for field in fields(Subject)} - {"source"} | set(Reading.__struct_fields__)
     assert set(get_type_hints(AuditKeywords)) == beside | set(hp.AuditOptions.__struct_fields__)
 
 
@@ -103,7 +104,8 @@ def test_what_was_given_is_read_back_from_the_words_of_a_shell(
     audit = hp.AuditOptions(target=share, accept=("future-dates", "no-shared-places"), noise=noise)
     match = hp.MatchOptions(max_memory=5e8, size=3)
     weight = AttackOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
-    for options in (events, audit, match, weight):
+    behind = hp.Accountability(controller=time, access="secure-room", key_until=date(2027, 1, 31))
+    for options in (events, audit, match, weight, behind):
         words = shlex.split(" ".join(option.words for option in given(options)))
         assert read_back(type(options), words) == options
 
@@ -120,7 +122,10 @@ def test_an_option_without_a_default_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("command", "groups"),
     [
-        ("audit", ["Most needed", "Input", "Periods", "Places", "Attacker", "Protections", "Output", "Cluster"]),
+        (
+            "audit",
+            ["Most needed", "Input", "Periods", "Places", "Attacker", "Protections", "Output", "Record", "Cluster"],
+        ),
         ("split", ["Most needed", "Input", "Periods", "Places", "Cluster", "Output"]),
         ("inspect", ["Most needed", "Input", "Output"]),
         ("match", ["Input", "Attacker", "Cluster", "Output"]),

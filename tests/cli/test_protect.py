@@ -311,6 +311,28 @@ def test_with_another_period_the_predictive_value_is_measured_on_it(
     assert (losses["predictive_value"], losses["predicted_on"]) == (expected.predictive_value, "other-period")
 
 
+def test_claims_about_sensitive_places_are_measured_on_their_own_and_need_the_data_for_it(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, places, others, out = (tmp_path / name for name in ("known.csv", "places.csv", "others.csv", "safer.csv"))
+    write_table(hp.datasets.town(60, 20, seed=1)[1].to_table(), known)
+    places.write_text("place\nplace-00\nplace-01\n")
+    others.write_text("place\nplace-00\nnowhere\n")
+    words = ["protect", habits, "--k", "5", "--sensitive"]
+    assert run(monkeypatch, *words, str(places)) == 2
+    assert "--known" in capsys.readouterr().err
+    assert run(monkeypatch, *words, str(others), "--known", str(known)) == 2
+    assert "'nowhere'" in capsys.readouterr().err
+    assert run(monkeypatch, *words, str(places), "--known", str(known), "--out", str(out), "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    check = ["check", str(out), "--original", habits, "--known", str(known), "--sensitive", str(places), "--json"]
+    assert run(monkeypatch, *check) == 0
+    checked = json.loads(capsys.readouterr().out)
+    for found in summary, checked:
+        assert found["attribution"]["sensitive"]["n_places"] == 2
+    assert summary["attribution"]["sensitive"] == checked["attribution"]["sensitive"]
+
+
 def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

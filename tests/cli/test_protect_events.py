@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town
+from audits import only_groups
 from command_line import run
 from habitprint.auditing.preparation import Scope
 from habitprint.periods import Span
@@ -29,7 +29,8 @@ def twin() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def any_advice() -> hp.Advice:
-    found = audit_of_town(20, 6, target=0.3).advice
+    with only_groups():
+        found = hp.audit(hp.datasets.town(12, 5), target=0.5, noise=False).advice
     assert found is not None
     return found
 
@@ -40,7 +41,8 @@ def advise(any_advice: hp.Advice, tmp_path: Path) -> Advise:
 
     def write(asked: hp.EventSpec | None, scope: Scope = SCOPE, decide: str = "guaranteed", k: int = 5) -> Path:
         file = tmp_path / "advice.json"
-        told = replace(any_advice, recipe=(hp.Microaggregate(k, units=None),), events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
+        recipe = (hp.Microaggregate(k, units=None),)
+        told = replace(any_advice, target=0.3, recipe=recipe, events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
         file.write_text(told.to_text())
         return file
 
@@ -122,7 +124,7 @@ def test_days_that_the_attacker_knows_are_released_only_where_a_proof_decides(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")
-    words = ("--release", release, "--keep-ids", "--out", tmp_path / "safer.parquet")
+    words = ("--release-span", release, "--keep-ids", "--out", tmp_path / "safer.parquet")
     assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), decide="measured"), *words) == 2
     assert "overlaps the days that the attacker knows" in capsys.readouterr().err
     assert not (tmp_path / "safer.parquet").exists()
@@ -139,7 +141,7 @@ def test_other_days_are_released_if_the_attacker_does_not_know_them(
     options = ["--ranges", "2012-04-11..2012-04-13,2012-04-16..2012-04-22"]
     advice = advise(hp.EventSpec(weeks="2012-04-09"), decide="measured")
     twice, _, _ = in_two_steps(monkeypatch, events, options, advice, tmp_path)
-    words = ("--release", "2012-04-11..2012-04-13", "--keep-ids", "--out", tmp_path / "once.parquet")
+    words = ("--release-span", "2012-04-11..2012-04-13", "--keep-ids", "--out", tmp_path / "once.parquet")
     assert run(monkeypatch, "protect", events, "--advice", advice, *words) == 0
     assert (tmp_path / "once.parquet").read_bytes() == twice.read_bytes()
 
@@ -164,9 +166,9 @@ def test_days_are_asked_of_events_only(
 ) -> None:
     hp.datasets.town(12, 5)[0].to_table().write_csv(table := tmp_path / "week1.csv")
     for asked in (None, hp.EventSpec()):
-        words = ("--advice", advise(asked), "--release", "2012-04-09..2012-04-15")
+        words = ("--advice", advise(asked), "--release-span", "2012-04-09..2012-04-15")
         assert run(monkeypatch, "protect", table, *words) == 2
-        assert "--release does not go with a table" in capsys.readouterr().err
+        assert "--release-span does not go with a table" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -154,6 +154,8 @@ def test_with_training_a_path_counts_the_likeliest_pairs_beside_the_best_of_each
     ("words", "message"),
     [
         (["rehearse", "a.csv", "b.csv"], "rehearse is now train"),
+        (["audit", "a.csv", "--release", "2012-04-09..2012-04-15"], "--release is now --release-span"),
+        (["audit", "a.csv", "--known=2012-04-09..2012-04-15"], "audit --known is now --known-span"),
         (["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", "c.csv", "d.csv"], "--rehearse is now --train"),
     ],
 )

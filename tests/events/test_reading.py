@@ -297,3 +297,18 @@ def test_a_compressed_file_that_breaks_off_is_to_be_copied_again(tmp_path: Path)
     with pytest.raises(hp.InputError, match="ended before") as caught:
         hp.read_events(tmp_path / "calls.csv.gz")
     assert "copy it again" in caught.value.fix
+
+
+def test_an_archive_is_to_be_unzipped_first_and_a_header_alone_is_no_table(tmp_path: Path) -> None:
+    for name in ("calls.zip", "calls.csv.ZIP"):
+        (tmp_path / name).write_bytes(b"PK\x03\x04")
+        for read in (hp.read_events, hp.read_histograms):
+            with pytest.raises(hp.InputError) as error:
+                read(tmp_path / name)
+            assert "unzip it first" in error.value.fix
+    (tmp_path / "calls.csv").write_text("user,time,place\n")
+    with pytest.raises(hp.InputError, match="no row below its header"):
+        hp.split(hp.read_events(tmp_path / "calls.csv"), hp.BusiestWeeks())
+    (tmp_path / "week.csv").write_text("user,place,count\n")
+    with pytest.raises(hp.InputError, match="no row below its header"):
+        hp.read_histograms(tmp_path / "week.csv")

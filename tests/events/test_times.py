@@ -101,3 +101,10 @@ def test_a_zone_is_one_of_the_known_names(zone: Any) -> None:
 def test_times_in_doubt_are_refused(texts: list[object], fault: str) -> None:
     with pytest.raises(hp.InputError, match=fault):
         hp.events_from_frame({"user": [1] * len(texts), "time": texts, "place": [1] * len(texts)})
+
+
+def test_each_time_is_read_by_one_of_the_formats_that_were_given() -> None:
+    texts = ["09.04.2012 10:00", "2012-04-10 11:00"]
+    formats = ["%d.%m.%Y %H:%M", "%Y-%m-%d %H:%M"]
+    events = hp.events_from_frame({"user": [1, 1], "time": texts, "place": [1, 1]}, time_format=formats)
+    assert [time.day for time in events.usable.collect()["time"]] == [9, 10]

@@ -398,3 +398,13 @@ def test_a_number_of_a_sheet_that_may_have_been_rounded_is_no_id_and_no_count(tm
         hp.read_histograms(tmp_path / "users.xlsx")
     with pytest.raises(hp.InputError, match=r"above 2\^53"):
         hp.read_histograms(tmp_path / "counts.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "package"), [("mysql", "mysqlclient"), ("snowflake", "snowflake-sqlalchemy"), ("mssql+pyodbc", "pyodbc")]
+)
+def test_a_missing_driver_is_named_by_its_package(scheme: str, package: str) -> None:
+    with pytest.raises(hp.InputError, match="driver is not installed") as error:
+        hp.read_events(f"{scheme}://me:secret@host/calls", sql="select 1")
+    assert error.value.fix.startswith(f"pip install {package};")
+    assert "secret" not in str(error.value)

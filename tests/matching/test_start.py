@@ -21,6 +21,7 @@ from habitprint.matching.solver.state import Problem, State
 from habitprint.progress import silent
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
 from instances import CASES, Case, tables
+from nights import in_full
 
 Start = tuple[Pairs, Floats]
 ALL = [case for case in CASES if case.size is None]
@@ -84,16 +85,16 @@ def lists(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setattr(run, name, value)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-3, 0.3, 2.0, 1e6])
-@pytest.mark.parametrize("n_pairs", [0, 10, 1000])
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1e6, *in_full(1e-3, 2.0)])
+@pytest.mark.parametrize("n_pairs", [0, 10, *in_full(1000)])
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_any_potentials_and_pairs_end_with_the_best(case: Case, n_pairs: int, scale: float) -> None:
     instance, random = Instance(*case.make(seed=3)), np.random.default_rng(n_pairs)
     instance.judge(instance.solve(instance.random_start(random, scale, n_pairs)))
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.05, 0.5])
-@pytest.mark.parametrize("scale", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize("epsilon", [0.001, 0.5, *in_full(0.05)])
+@pytest.mark.parametrize("scale", [0.0, 2.0, *in_full(0.3)])
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_from_any_start_no_more_is_missing_than_may_be(case: Case, scale: float, epsilon: float) -> None:
     """High potentials leave columns active, low ones rows: both may be left with something."""

@@ -73,7 +73,7 @@ def test_noise_does_not_follow_a_release_from_disk_whose_left_out_users_are_unkn
         hp.write_release(protect(released), file)
         with pytest.raises(hp.InputError, match=refusal):
             hp.add_noise(hp.read_release(file), 1.0, "event")
-    assert hp.chain(hp.KeepTopPlaces(7), hp.AddNoise(1.0, "event"))(released).guarantees[-1].are_places_chosen  # type: ignore[attr-defined]
+    assert hp.chain(hp.KeepTopPlaces(7), hp.AddNoise(1.0, "event"))(released).guarantees[-1].are_places_chosen  # type: ignore[union-attr]
 
 
 def test_a_release_that_a_seed_can_repeat_is_not_written(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_places_that_only_the_attacker_has_become_the_same_rest(
     renamed = hp.Histograms(known.counts, known.users, known.places + 3)  # some of them are not released at all
     release = hp.merge_rare_places(released, n)
     theirs = release.public(renamed)
-    assert set(theirs.places) <= {*release.guarantees[0].places, REST}  # type: ignore[attr-defined]
+    assert set(theirs.places) <= {*release.guarantees[0].places, REST}  # type: ignore[union-attr]
     assert theirs.totals.tolist() == renamed.in_order().totals.tolist()
 
 

@@ -131,7 +131,7 @@ def partitions(total: int, largest: int | None = None) -> list[tuple[int, ...]]:
 def test_as_many_rare_users_show_as_delta_says_and_no_more(noise: hp.AddNoise, n_places: int) -> None:
     n = 4000
     release = noise(many(1, n_users=n, n_places=n_places))
-    delta = release.guarantees[0].delta  # type: ignore[attr-defined]
+    delta = release.guarantees[0].delta  # type: ignore[union-attr]
     assert release.histograms.n_users < n * delta + 5 * math.sqrt(n * delta)
 
 
@@ -216,7 +216,7 @@ def test_the_promise_says_when_the_places_were_chosen_without_noise() -> None:
     noise = hp.AddNoise(1.0, "event", delta=1e-6)
     plain = hp.chain(coarse, noise)(many(200, n_users=6)).guarantees[-1]
     chosen = hp.chain(coarse, hp.KeepTopPlaces(1), noise, hp.RoundTo(5))(many(200, n_users=6)).guarantees[-2]
-    assert [each.are_places_chosen for each in (plain, chosen)] == [False, True]  # type: ignore[attr-defined]
+    assert [each.are_places_chosen for each in (plain, chosen)] == [False, True]  # type: ignore[union-attr]
 
 
 def test_shares_have_no_event_to_hide() -> None:

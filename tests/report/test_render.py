@@ -151,7 +151,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(found: hp.Audit, h
     trial = advised(found)
     text = Outline(harmless).text
     assert f"Recommended protection: {trial.label}" in text
-    assert "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER" in text
+    assert "habitprint release RELEASED --known KNOWN --advice AUDIT --out RELEASE" in text
 
 
 @pytest.mark.slow
@@ -293,7 +293,7 @@ def test_what_only_events_tell_is_shown_for_events(found: hp.Audit) -> None:
     assert "Counted 900 90.0%" in text
     assert "Invalid: the time cannot be read 10 1.0%" in text
     assert "9 April 2012, 00:04 to 22 April 2012, 23:58 (UTC)" in text
-    assert "3 people share most events with another id. 50% of the moments were checked." in text
+    assert "3 people share at least half of their events with another id. 50% of the moments were checked." in text
     assert hp.render_report(hp.Audit.from_json(changed.to_json())) == hp.render_report(changed)
 
 

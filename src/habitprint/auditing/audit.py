@@ -6,18 +6,20 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import msgspec
 import polars as pl
 
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
+from habitprint.auditing.accountability import Accountability
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
+from habitprint.auditing.examples import ExampleRow, make_examples
 from habitprint.auditing.explanation import Explanation, Internal
-from habitprint.auditing.goal import Decide
-from habitprint.auditing.options import DEFAULTS, AuditOptions
+from habitprint.auditing.goal import Decide, TargetPreset
+from habitprint.auditing.options import DEFAULTS, RATES, AuditOptions, to_share
 from habitprint.auditing.people import Confidence, People, PlaceMap, assess_people, draw_map
 from habitprint.auditing.preparation import (
     Backend,
@@ -33,22 +35,24 @@ from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import FILE, Advice, Alternative, Verdict, find_alternatives, reach_verdict
 from habitprint.checks import Code
-from habitprint.conversion import AnyTable
+from habitprint.conversion import AnyTable, as_events
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
+from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.forecasting import forecast as follow
-from habitprint.formatting import Shown, abbreviated, chart_of
+from habitprint.formatting import Shown, abbreviated, chart_of, summary_of
 from habitprint.histograms import Histograms
 from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.mechanisms.recipe import to_text
 from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted
 from habitprint.places import Grid, PlaceMapping
-from habitprint.progress import Progress, silent
+from habitprint.progress import Progress, ProgressBar, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.runtime import Once, run_two, versions
 from habitprint.training import EvidenceShare, train_weight
@@ -67,7 +71,7 @@ MOST_USERS = 5_000  # most users on whom coarser places and all protections are 
 SourceKind = Literal["events", "histograms"]
 TrainedOn = Literal["own data", "given tables"]
 FrameRows = Literal["attacks", "curves", "protections", "claims", "people"]
-Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claims", "reliability", "map"]
+Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "frontier", "claims", "reliability", "map"]
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,36 @@ class AttackerTraining:
     evidence: tuple[EvidenceShare, ...] = ()
 
 
+@dataclass(frozen=True)
+class ReleasedFile:
+    """The written release that an audit confirms, and the audit that recommended its protection.
+
+    Parameters
+    ----------
+    file, protection, guarantees
+        The table that may be published; its protection in words; and its guarantees, besides the list of its places.
+    advised_on, strongest, knows_more
+        The day of the audit of the unprotected table; its strongest attack; and the attack of an attacker who knows all
+        other time in the file, None if it is not stronger.
+
+    Examples
+    --------
+    >>> file = InputFile("calls.parquet", "0" * 64, 5643)
+    >>> found = Outcome("joint", "l1", Rate.of(190, 200, 1 / 200), 0.0, 0)
+    >>> ReleasedFile(file, "groups of 20", (), date(2012, 4, 23), found).strongest.rate.value
+    0.95
+    """
+
+    file: InputFile
+    protection: str
+    guarantees: tuple[AnyGuarantee, ...]
+    advised_on: date
+    strongest: Outcome
+    knows_more: Outcome | None = None
+
+    __repr__ = abbreviated
+
+
 @dataclass(frozen=True, eq=False)
 class Audit(Shown):
     """The result of an audit. Made by `habitprint.audit`, or read back from its ``report.json``.
@@ -168,7 +202,7 @@ class Audit(Shown):
     linkage
         The share of people whom an attacker can link across repeated releases.
     alternatives
-        Alternatives if no protection meets the target; otherwise empty.
+        Alternatives if no protection meets the target, or if the recommended one loses much; otherwise empty.
     weight
         The weight of the strongest joint attack. Later stages use it again.
     forecast
@@ -179,6 +213,10 @@ class Audit(Shown):
     on_all
         The attack on all people of remote tables. All other fields are about a sample of these people
         (`data.scope.whole`). None if everybody is audited.
+    release
+        The file that the audit confirms, made by `habitprint.release`; None for any other audit.
+    examples
+        Synthetic people before and after the recommended protection, or that of the release; empty if there is none.
     internal
         The people at risk, by id: for internal use only. None for an audit that was read back, because no report names
         people.
@@ -208,6 +246,8 @@ class Audit(Shown):
     forecast: Forecast | None = None
     place_map: PlaceMap | None = None
     on_all: Outcome | None = None
+    release: ReleasedFile | None = None
+    examples: tuple[ExampleRow, ...] = ()
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -256,8 +296,9 @@ class Audit(Shown):
         ----------
         picture
             The ``"answer"``; ``"attacks"``; ``"curves"`` of what the risk depends on; ``"pairs"`` of periods;
-            ``"protections"`` by loss and risk; the precision of the most confident ``"claims"``; the ``"reliability"``
-            of probabilities; or the ``"map"`` of places. The data decide which of them exist.
+            ``"protections"`` by loss and risk, with the ``"frontier"`` of the best ones (the same picture); the
+            precision of the most confident ``"claims"``; the ``"reliability"`` of probabilities; or the ``"map"`` of
+            places. The data decide which of them exist.
 
         Examples
         --------
@@ -268,6 +309,17 @@ class Audit(Shown):
         """
         require_option("picture", picture, get_args(Pictured))
         return chart_of(self, picture)
+
+    def summary(self) -> str:
+        """Return the answer in a few lines of text: result, numbers, recommendation and cautions.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> print(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).summary()[:49])
+        ✗ 100% of people can be re-identified. Target: 5%
+        """
+        return summary_of(self)
 
     @property
     def strongest(self) -> Outcome:
@@ -365,7 +417,7 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
     """
     path = Path(path)
     file = path / FACTS if path.is_dir() else path
-    why, fix = "the report of an audit is a JSON file", f"pass the folder that habitprint audit wrote, or its {FACTS}"
+    why, fix = f"an audit writes its results to {FACTS}", "give the folder that habitprint audit --out wrote"
     text = read_text(file, why=why, fix=fix)
     try:
         return Audit.from_json(msgspec.json.decode(text, type=dict[str, object]))
@@ -378,21 +430,23 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
 
 
-class AuditKeywords(TypedDict, total=False):
-    """The keywords of `habitprint.audit`: fields of `AuditOptions` and of a `Subject`."""
+class AuditKeywords(ReadingKeywords, total=False):
+    """The keywords of `habitprint.audit`: fields of `AuditOptions`, of a `Subject` and of a `Reading`."""
 
-    target: float | None
+    target: float | str | None
+    target_preset: TargetPreset | None
     decide: Decide
     keep: UtilityMetric
-    fail_above: float | None
-    confident_target: float | None
-    person_target: float | None
-    overlap: float | None
+    fail_above: float | str | None
+    confident_target: float | str | None
+    person_target: float | str | None
+    overlap: float | str | None
     noise: bool
     counts: bool
     population: int | None
     accept: Sequence[Code]
     name: str | None
+    accountability: Accountability
     seed: int
     period: Period | None
     grid: Grid | None
@@ -401,6 +455,7 @@ class AuditKeywords(TypedDict, total=False):
     truth: Any
     original: Histograms | AnyTable | None
     others: Sequence[Release]
+    sensitive: AnyTable | None
     training: tuple[Histograms, Histograms] | None
     active: int
     count: CountedAs
@@ -409,13 +464,14 @@ class AuditKeywords(TypedDict, total=False):
 
 
 BESIDE = {field.name for field in fields(Subject)} - {"source"}
+READ_AS = set(Reading.__struct_fields__)
 
 
 def audit(
     source: Source,
     options: AuditOptions | None = None,
     *,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **keywords: Unpack[AuditKeywords],
 ) -> Audit:
     """Measure whether a table meets a re-identification target, and search for a protection if it does not.
@@ -427,11 +483,18 @@ def audit(
         audited, and the attacker knows its protection. Each may also be the name of a file, or any frame. Columns with
         other names than ``user``, ``time``, ``place`` and ``count`` are then guessed, with a warning.
     options
-        A record of options; single keywords override it.
+        A record of options; single keywords override it. A rate is a share of one, or text such as ``"5%"``.
+    user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows
+        For a file or frame of events: its columns and its times, as for `habitprint.read_events`.
+    separator, decimal, encoding, sheet, sql
+        For a file of events: its format, as for `habitprint.read_events`.
     period
         The released and the known period. None cuts the file at the day that halves its rows.
     target
         The share of people who may be re-identified. None is the default, 5%, which is no legal threshold.
+    target_preset
+        A target for the highest risk of any person instead: ``"cell-5"``, ``"cell-10"``, ``"cell-11"`` and
+        ``"cell-20"`` ask for so many identical rows at least; ``"ema"`` is 1/11. Only the guarantee can meet it.
     decide
         The risk of a protected table that must be within the target. ``"guaranteed"``: the average risk that any attack
         points at the right row. ``"measured"``: the upper end of the 95% interval of the strongest attack that ran. The
@@ -464,6 +527,9 @@ def audit(
     others
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
+    sensitive
+        Places whose attribution is also measured on their own, in every protection in groups that meets the full attack
+        suite: a list, or a file or frame with the column ``place``.
     training
         Two earlier tables of the attacker's data, to train on. None cuts the known part of events in two. Without
         events, the attacker then cannot train.
@@ -480,6 +546,8 @@ def audit(
         them instead.
     name
         The name of the data in the report; None for the name of its source.
+    accountability
+        The people and reasons behind the release, for the record.
     preparation
         The steps that prepared the data, for the report.
     backend
@@ -489,18 +557,26 @@ def audit(
     seed
         Decides all other random choices.
     progress
-        A function that is called now and then with the progress of the work.
+        A function that is called now and then with the progress of the work. None shows a bar in a terminal or in a
+        notebook; `habitprint.progress.silent` shows nothing.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(40, 6), target=0.2, noise=False)
+    >>> found = hp.audit(hp.datasets.town(40, 6), target="20%", noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
     ('joint matching, l1, with totals', False, 'groups of 5')
     """
     given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
     subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})
-    return audit_subject(subject, msgspec.structs.replace(options or DEFAULTS, **given), progress)
+    if read_as := {name: given.pop(name) for name in READ_AS & given.keys()}:
+        subject = replace(subject, source=as_events(source, **read_as))
+    rates = {name: to_share(given[name], name) for name in RATES if isinstance(given.get(name), str)}
+    asked = msgspec.structs.replace(options or DEFAULTS, **(given | rates))
+    if progress is not None:
+        return audit_subject(subject, asked, progress)
+    with ProgressBar() as shown:
+        return audit_subject(subject, asked, shown)
 
 
 def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = silent) -> Audit:
@@ -522,13 +598,32 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     # Accepted codes that stop nothing are not recorded.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
     accepted = tuple(code for code in options.accept if code in found)
-    return _audit(prepared, subject, msgspec.structs.replace(options, accept=accepted), run, progress)
+    return audit_prepared(prepared, subject, msgspec.structs.replace(options, accept=accepted), run, progress)
 
 
-def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: AuditRun, progress: Progress) -> Audit:
+def audit_prepared(
+    prepared: Prepared,
+    subject: Subject,
+    options: AuditOptions,
+    run: AuditRun,
+    progress: Progress = silent,
+    release: ReleasedFile | None = None,
+    examples: tuple[ExampleRow, ...] = (),
+) -> Audit:
+    """Attack two tables that were checked, search for a protection, and return all results.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> subject, options = Subject(hp.datasets.town(12, 5)), AuditOptions(target=1.0, noise=False)
+    >>> audit_prepared(prepare(subject, options), subject, options, AuditRun.of(subject, "town")).verdict.passes
+    True
+    """
     seed, goal, grid, tables = options.seed, options.goal, subject.grid, prepared.tables
     everybody, side = prepared.facts.scope.whole, None if grid is None else grid.side
-    weights, training = _learn(prepared, subject.training, seed, progress)
+    if prepared.source is not None:
+        prepared = replace(prepared, other_time=risk_curves.count_other_time(prepared, options.overlap, seed))
+    weights, training, trained_on = _learn(prepared, subject.training, seed, progress)
     whole = run_suite(tables, full_suite(weights), seed=seed, progress=progress)
     joint, some = whole.strongest_joint, tables.sample(MOST_USERS, seed)
     # Coarser places and protections are tried with all, or with many users a part.
@@ -563,7 +658,9 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Aud
 
     # The search for a protection leaves cores idle, so independent stages run at the same time.
     (protections, tried), (times, curves) = run_two(
-        partial(find_protection, whole, part, steps, options, look), see_what_matters, progress
+        partial(find_protection, whole, part, steps, options, look, is_final=release is not None),
+        see_what_matters,
+        progress,
     )
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
@@ -603,22 +700,25 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Aud
         forecast=forecast,
         place_map=draw_map(joint, subject.positions, grid),
         on_all=on_all,
-        internal=Internal(users, advice, joint, tried, protections),
+        release=release,
+        examples=examples if advice is None else make_examples(advice.recipe),
+        internal=Internal(users, advice, joint, tried, protections, replace(prepared, source=None, halves=trained_on)),
     )
 
 
 def _learn(
     prepared: Prepared, training: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
-) -> tuple[tuple[Weight, ...], AttackerTraining]:
-    """Return the weights that an attacker may use, with a trained one if they could train, and how."""
+) -> tuple[tuple[Weight, ...], AttackerTraining, tuple[Histograms, Histograms] | None]:
+    """Return the weights that an attacker may use, with a trained one if they could train; how, and on which tables."""
     on: TrainedOn = "own data" if training is None else "given tables"
-    if training is None and prepared.source is None:
-        return ALL_WEIGHTS, AttackerTraining(on, "times")
+    if training is None and not prepared.has_times:
+        return ALL_WEIGHTS, AttackerTraining(on, "times"), None
     try:
-        trained = train_weight(*(prepared.halves_of_known(progress) if training is None else training), seed=seed)
+        training = prepared.halves_of_known(progress) if training is None else training
+        trained = train_weight(*training, seed=seed)
     except InputError:
-        return ALL_WEIGHTS, AttackerTraining(on, "people")
-    return (*ALL_WEIGHTS, trained.weight), AttackerTraining(on, None, trained.n_people, trained.by_kind)
+        return ALL_WEIGHTS, AttackerTraining(on, "people"), training
+    return (*ALL_WEIGHTS, trained.weight), AttackerTraining(on, None, trained.n_people, trained.by_kind), training
 
 
 def _name_of(source: object) -> str:

@@ -58,7 +58,7 @@ ASPECTS: dict[str, Callable[[Audit], str | None]] = {
     "strongest attack": lambda audit: audit.strongest.name,
     "target": lambda audit: percent(audit.verdict.target),
     "target for each person": lambda audit: (
-        "none" if audit.options.person_target is None else percent(audit.options.person_target)
+        "none" if audit.options.goal.person_target is None else percent(audit.options.goal.person_target)
     ),
     "what the release is for": lambda audit: SCALES[audit.options.keep].kept,
     "what decides": lambda audit: f"what is {audit.options.decide}",
@@ -276,16 +276,16 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     Examples
     --------
     >>> import habitprint as hp
-    >>> released, known = hp.datasets.town(20, 6)
-    >>> before = hp.audit((released, known), target=0.3, noise=False)
-    >>> after = hp.audit((before.advice.mechanism(released), known), target=0.3, noise=False)
+    >>> released, known = hp.datasets.town(12, 5)
+    >>> before = hp.audit((released, known), target=0.5, noise=False)
+    >>> after = hp.audit((before.advice.mechanism(released), known), target=0.5, noise=False)
     >>> found = hp.compare([before, after], ["before", "after"])
     >>> [audit.passes for audit in found.audits], found.others[0].difference.is_clear
     ([False, True], True)
     """
     given = tuple(audits)
     _require_comparable(given)
-    called = _distinct([audit.run.source for audit in given] if names is None else list(names))
+    called = distinct_names([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
         why, fix = "each audit needs one name", "pass one name for each audit, or none"
         raise InputError(f"{len(called)} names for {len(given)} audits", why=why, fix=fix)
@@ -323,7 +323,13 @@ def _require_comparable(audits: Sequence[Audit]) -> None:
         )
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return distinct names."""
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return distinct names: repeated ones are numbered.
+
+    Examples
+    --------
+    >>> distinct_names(["audit", "before", "audit"])
+    ['audit (1)', 'before', 'audit (3)']
+    """
     many = Counter(names)
     return [name if many[name] == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]

@@ -279,9 +279,10 @@ def duration_curve(
 ) -> Curve:
     """Attack shorter and longer periods, of the same users; from two tables of counts, random parts of the counts.
 
-    Users of whom nothing is left on one side count as not identified. Where the file goes on before and after, longer
-    periods are tried too: others may be in them, but the same users count. With an `overlap`, there are no longer ones,
-    in which the attacker would know people whom they do not know.
+    Users of whom nothing is left on one side count as not identified. No shorter period is longer than the shorter one
+    of the two. Where the file goes on before and after, longer periods are tried too: others may be in them, but the
+    same users count. With an `overlap`, there are no longer ones, in which the attacker would know people whom they do
+    not know.
 
     Examples
     --------
@@ -296,23 +297,40 @@ def duration_curve(
     if source is None:
         return counts_curve(whole, progress)
     days = _by_day(source, whole.scenario)
-    longest = int(days.days["day"].max()) + 1  # type: ignore[arg-type]
-    longer = {} if overlap is not None else _longer(prepared, longest)
-    shorter = [length for length in LENGTHS if length < longest]
-    lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
+    n_released, n_known = _lengths(prepared, days)
+    own = min(n_released, n_known)
+    longer = {} if overlap is not None else _longer(prepared, max(n_released, n_known))
+    shorter = [length for length in LENGTHS if length < own]
+    lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), own, *longer]
     n, points = whole.rate.n, []
     for done, length in enumerate(lengths):
         inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
-        rate, n_users = whole.rate, n
-        if length < longest:
+        rate, n_users, label = whole.rate, n, counted(length, "day")
+        if length < own:
             found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
             part = Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.scenario.truth).counting(n)
             rate, n_users = attack_again(whole, part, inner).rate, part.common.n
-        elif length > longest:
+        elif length > own:
             rate = _among_the_same(attack_again(whole, _counted(source, longer[length]), inner), whole)
-        points.append(Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest))
+        elif n_released != n_known:
+            label = f"{counted(n_released, 'day')} released, {counted(n_known, 'day')} known"
+        points.append(Point(float(length), label, rate, n_users, is_as_released=length == own))
     how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
     return Curve("duration", "days in each period", how, tuple(points))
+
+
+def _lengths(prepared: Prepared, days: periods.DayTable) -> tuple[int, int]:
+    """Return the length in days of the released and of the known part, within the file."""
+    scope, file = prepared.facts.scope, _file_range(prepared)
+    if file is None or not (scope.released.ranges and scope.known.ranges):  # days differ from user to user
+        longest = int(days.days["day"].max()) + 1  # type: ignore[arg-type]
+        return longest, longest
+    start, end = file
+    released, known = (
+        sum(max((min(last or end, end) - max(first or start, start)).days + 1, 0) for first, last in span.ranges)
+        for span in (scope.released, scope.known)
+    )
+    return max(released, 1), max(known, 1)  # strays are not in the file's days
 
 
 def _spread(things: Sequence[Anything], most: int) -> list[Anything]:
@@ -380,6 +398,8 @@ def _by_day(source: CountedEvents, tables: Scenario) -> periods.DayTable:
     rows = parts.frame.filter(IS_INSIDE).join(users, on=["part", "user"], how="semi")
     if _is_own_days(source.period):
         number = pl.col("day").rank("dense").over("part", "user") - 1
+    elif len(parts.released.ranges) > 1 or len(parts.known.ranges) > 1:  # the days between two runs are no days of it
+        number = pl.col("day").rank("dense").over("part") - 1
     else:
         number = pl.col("day") - pl.col("day").min().over("part")
     (days,) = collect([rows.with_columns(day=number.cast(pl.Int32))], source.days.events.source)
@@ -477,7 +497,8 @@ def measure_times(
     source, file = prepared.source, _file_range(prepared)
     if source is None or file is None:
         why: Literal["no times", "too short"] = "no times" if source is None else "too short"
-        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), None, Linkage(missing=why))
+        known = _know_all_other_time(prepared, whole, weights, overlap, progress)
+        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), known, Linkage(missing=why))
     seed, n_sampled = part.matching.seed, None if part is whole else most_users
     rates: dict[tuple[DateRanges, float | None], Rate] = {}
 
@@ -558,16 +579,37 @@ def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, 
     return {gap: DateRanges(released, _days_from(middle + gap * DAY, n_days)) for gap in _spread(gaps, MOST_DISTANCES)}
 
 
-def _know_all_other_time(
-    prepared: Prepared, whole: AttackResult, weights: Sequence[Weight], overlap: float | None, progress: Progress
-) -> Outcome | None:
+def count_other_time(prepared: Prepared, overlap: float | None, seed: int) -> Histograms | None:
+    """Return the data of an attacker who knows all other time in the file.
+
+    None if the release is half of the file or more, if the attacker knows all other time already, or without events.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.preparation import Subject, prepare
+    >>> events = hp.events_from_frame(hp.datasets.calls_twin(50).events)
+    >>> count_other_time(prepare(Subject(events)), None, seed=0) is None  # the attacker knows the other week already
+    True
+    """
+    if prepared.other_time is not None:
+        return prepared.other_time
     source, release, file = prepared.source, prepared.facts.scope.released.one_range, _file_range(prepared)
     if source is None or release is None or file is None or 2 * _n_days(release) >= _n_days(file):
         return None
     known = [(first or date.min, last or date.max) for first, last in prepared.facts.scope.known.ranges]
     if all(any(first <= day.day <= last for first, last in (release, *known)) for day in source.calendar.usual):
         return None
-    tables = _counted(source, periods.AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
+    return _counted(source, periods.AllOtherTime(released=release)).with_overlap(overlap, seed).known
+
+
+def _know_all_other_time(
+    prepared: Prepared, whole: AttackResult, weights: Sequence[Weight], overlap: float | None, progress: Progress
+) -> Outcome | None:
+    known = count_other_time(prepared, overlap, whole.matching.seed)
+    if known is None:
+        return None
+    tables = replace(prepared.tables, known=known)
     inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
     # As strong as the attacker with one period: a headline compares the two.
     joint, seed = [whole.matching.weight], whole.matching.seed

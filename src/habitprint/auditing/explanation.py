@@ -11,6 +11,7 @@ import polars as pl
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.people import telling_places
+from habitprint.auditing.preparation import Prepared
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Advice
 from habitprint.errors import InputError, require_option
@@ -117,7 +118,7 @@ class Explanation(Drawn):
     --------
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), noise=False)
-    >>> why = found.explain(found.users.filter("is_correct")["user"][0])
+    >>> why = found.explain(found.users.filter("realised_correct")["user"][0])
     >>> why.is_right, why.protections[0].label
     (True, 'unprotected')
     >>> abs(why.gain - sum(place.gain for place in why.places) - why.more_gain) < 1e-9
@@ -176,6 +177,8 @@ class Internal:
         The strongest joint attack on the unprotected table.
     candidates, protections
         The protections that were tried on all users, in the order of the trials, and what they reached.
+    prepared
+        The tables that were audited, and those that the attacker trained on, without the events behind them.
     """
 
     users: pl.DataFrame
@@ -183,6 +186,7 @@ class Internal:
     joint: AttackResult
     candidates: tuple[Candidate, ...]
     protections: Protections
+    prepared: Prepared
 
     __repr__ = abbreviated
 
@@ -213,7 +217,7 @@ class Internal:
         named = int(columns[here[0]]) if len(here) else None
         own = next(iter(tables.common.known[tables.common.released == row].tolist()), None)
         facts = self.users.row(int(here[0]), named=True) if len(here) else {}
-        chance = 0.0 if own is None else float(facts.get("chance_correct", 0.0))
+        chance = 0.0 if own is None else float(facts.get("expected_correct", 0.0))
         other = named if own is None else own
         places = [] if other is None else _places_of_pair(tables, row, other, matching.weight)
         who, ids = tables.released.users[row], tables.known.users
@@ -225,7 +229,7 @@ class Internal:
         return Explanation(
             user=who,
             named=None if named is None else ids[named],
-            is_right=None if own is None or named is None else named == own,
+            is_right=None if own is None else named == own,
             chance=chance,
             probability=facts.get("probability"),
             n_others_identical=int(facts.get("n_others_identical", 0)),

@@ -11,9 +11,14 @@ from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 
 Decide = Literal["guaranteed", "measured"]
+TargetPreset = Literal["cell-5", "cell-10", "cell-11", "cell-20", "ema"]
 Criterion = Literal["pointing", "reconstruction", "person", "most_confident"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # the criteria of the target itself
+
+# The highest risk of any person under rules for the smallest number of identical rows. EMA policy 0070 has 0.09: 1/11.
+PRESETS: dict[TargetPreset, float] = {"cell-5": 1 / 5, "cell-10": 1 / 10, "cell-11": 1 / 11, "cell-20": 1 / 20}
+PRESETS["ema"] = 1 / 11
 
 
 class Judgement(IntEnum):
@@ -51,6 +56,9 @@ class Goal:
         The highest probability allowed of pointing at the row of any one person: guaranteed, the largest 1/m; measured,
         the upper end of the precision of the most confident claims. None if only the mean matters. Reconstructed rows
         count for `target` alone.
+    target_preset
+        The rule that `target` and `person_target` come from. It is about the highest risk of any person, which no
+        attack can show to be low: so the guarantee decides, also for a table that was never protected.
     """
 
     target: float
@@ -59,10 +67,11 @@ class Goal:
     seed: int = 0
     keep: UtilityMetric = "patterns"
     person_target: float | None = None
+    target_preset: TargetPreset | None = None
 
     def of_original(self, *, is_protected: bool) -> "Goal":
-        """Return the rule for the audited table: one that was never protected is only ever measured."""
-        return self if is_protected else replace(self, decide="measured")
+        """Return the rule for the audited table: one that was never protected is measured, unless a preset decides."""
+        return self if is_protected or self.target_preset else replace(self, decide="measured")
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ def judge(
     >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
     (['FAIL', 'OPEN'], 'FAIL')
     """
-    by = by or goal.decide
+    by = "guaranteed" if goal.target_preset else by or goal.decide
     judged: dict[Criterion, Judgement] = {
         "pointing": _pointing(goal, evidence, by),
         "reconstruction": PASS if evidence.taken.is_within(goal.target) else FAIL,

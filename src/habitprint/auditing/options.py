@@ -4,7 +4,8 @@ import re
 from functools import partial
 from typing import Annotated, get_args
 
-from habitprint.auditing.goal import Decide, Goal
+from habitprint.auditing.accountability import NOBODY, Accountability
+from habitprint.auditing.goal import PRESETS, Decide, Goal, TargetPreset
 from habitprint.checks import Code
 from habitprint.errors import InputError, require_option, require_seed
 from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
@@ -14,6 +15,7 @@ from habitprint.wording.findings import to_codes
 
 DEFAULT_TARGET = 0.05  # our default; it comes from no law
 PERCENT = "such as 5% or 0.05"
+RATES = ("target", "fail_above", "confident_target", "person_target", "overlap")
 
 
 def to_share(text: str, option: str) -> float:
@@ -65,6 +67,14 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     target: Annotated[
         float | None, rate(f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.", MAIN)
     ] = None
+    target_preset: Annotated[
+        TargetPreset | None,
+        flag(
+            "Target for the highest risk of any person, in place of --target: cell-11 asks for groups of 11 or more "
+            "(at most 1/11); ema is EMA policy 0070 (0.09, 1/11). Only the guarantee can meet it.",
+            PROTECTIONS,
+        ),
+    ] = None
     decide: Annotated[
         Decide,
         flag(
@@ -90,15 +100,16 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     person_target: Annotated[
         float | None,
         rate(
-            "Largest probability, for any single person, that an attacker points at their row. With --decide measured: "
-            "precision of the top 10% most confident claims, at least 50. Rows reconstructed are not covered.",
+            "Highest risk of any person, such as 10%: the probability that an attacker points at their row. With "
+            "--decide measured, the precision of the top 10% most confident claims (at least 50) must be within it.",
             PROTECTIONS,
         ),
     ] = None
     counts: Annotated[
         bool,
         flag(
-            "Also try protections that publish counts. By default, only shares are published, because totals identify.",
+            "Also try protections that publish counts. By default only shares are published, because a person's total "
+            "can identify them.",
             PROTECTIONS,
         ),
     ] = False
@@ -116,8 +127,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     fail_above: Annotated[
         float | None,
         rate(
-            "Largest risk for exit code 0; above it, the exit code is 1. The risk is the upper end of the 95% "
-            "interval, or the guarantee of a protected table.",
+            "Largest risk of the audited table, such as 5%. Above it, the exit code is 1. The risk is the upper end of "
+            "the 95% interval; of a protected table, it is the guarantee.",
             MAIN,
         ),
     ] = None
@@ -130,15 +141,23 @@ class AuditOptions(Record, frozen=True, kw_only=True):
             metavar="CODE",
         ),
     ] = ()
+    accountability: Accountability = NOBODY
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
         require_option("keep", self.keep, get_args(UtilityMetric))
+        if self.target_preset is not None:
+            require_option("target_preset", self.target_preset, get_args(TargetPreset))
+            others = {"target": self.target, "person_target": self.person_target, "decide": self.decide == "measured"}
+            if beside := [f"--{name.replace('_', '-')}" for name, is_given in others.items() if is_given]:
+                why = "a preset sets the target for every person, and only the guarantee can meet it"
+                fix = f"leave out {' and '.join(beside)}, or the preset"
+                raise InputError(f"--target-preset does not go with {beside[0]}", why=why, fix=fix)
         to_codes(self.accept)
         if self.population is not None:
             require_population("population", self.population)
-        for name in ("target", "fail_above", "confident_target", "person_target", "overlap"):
+        for name in RATES:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and 0 < value <= 1):
                 fix = "write 0.05 for 5% (command line: 5% also works)"
@@ -147,8 +166,10 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     @property
     def goal(self) -> Goal:
         """Return the goal that a protection must reach."""
-        target = DEFAULT_TARGET if self.target is None else self.target
-        return Goal(target, self.decide, self.confident_target, self.seed, self.keep, self.person_target)
+        target, person = DEFAULT_TARGET if self.target is None else self.target, self.person_target
+        if self.target_preset is not None:
+            target = person = PRESETS[self.target_preset]
+        return Goal(target, self.decide, self.confident_target, self.seed, self.keep, person, self.target_preset)
 
 
 DEFAULTS = AuditOptions()

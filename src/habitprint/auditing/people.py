@@ -183,7 +183,7 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     >>> from habitprint.attacks import run_attack
     >>> people, users = assess_people(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
-    ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
+    ['user', 'matched_to', 'expected_correct', 'realised_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
     numbers = _some_numbers(SHARES_OF_CLAIMS, joint.matching.size)
@@ -342,8 +342,8 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
         {
             "user": matching.released,
             "matched_to": matching.known,
-            "is_correct": pl.Series(own[rows] == columns).set(pl.Series(~is_common), None),
-            "chance_correct": ranked.chances,
+            "expected_correct": ranked.chances,
+            "realised_correct": pl.Series(own[rows] == columns).set(pl.Series(~is_common), None),
             "is_guess": matching.is_guess,
             "weight": matching.weights,
             "margin": ranked.margins,
@@ -354,7 +354,19 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
     # A person in both tables is given away by their own habits; others by those of the person they are taken for.
     columns = np.where(is_common, own[rows], columns)
     places = find_give_aways(tables, rows, columns, matching.weight)
-    return pl.concat([table, places], how="horizontal")
+    named = pl.concat([table, places], how="horizontal")
+    # Where the attacker's transformation removes people, the matching names fewer people than are released.
+    others = np.setdiff1d(np.arange(tables.released.n_users), rows)
+    is_common = own[others] >= 0
+    unnamed = pl.DataFrame(
+        {
+            "user": tables.released.users.gather(others),
+            "realised_correct": pl.Series(np.zeros(len(others), bool)).set(pl.Series(~is_common), None),
+            "expected_correct": np.zeros(len(others)),
+            "n_others_identical": _n_others(tables)[others],
+        }
+    )
+    return pl.concat([named, unnamed.cast({name: named.schema[name] for name in unnamed.columns})], how="diagonal")
 
 
 def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import read_positions
+from habitprint.auditing.sensitive import read_sensitive, require_sensitive
 from habitprint.checks import Finding, check_events, check_sides, check_tables
 from habitprint.checks.check import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
@@ -147,6 +148,14 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Unprotected:
+    """The numbers of people before a protection removed some: in the release, and in both tables."""
+
+    n_released: int
+    n_attacked: int
+
+
+@dataclass(frozen=True)
 class Scope:
     """The people and the time that an audit is about.
 
@@ -162,6 +171,8 @@ class Scope:
         The share of the rows of the file that count; None for two tables.
     whole
         For a sample, the numbers of people in the whole tables; None if everybody is audited.
+    unprotected
+        For the release that an audit recommended, the numbers of people of that audit; else None.
 
     Examples
     --------
@@ -178,6 +189,7 @@ class Scope:
     known: Span
     share_of_rows: float | None
     whole: Whole | None = None
+    unprotected: Unprotected | None = None
 
     @property
     def n_known_in_all(self) -> int:
@@ -249,13 +261,22 @@ class CountedEvents:
 class Prepared:
     """The two tables, the facts about the data, and the events behind them; None where there are none.
 
-    `remote` are the two tables on a cluster, of whose people these are a sample.
+    `remote` are the two tables on a cluster, of whose people these are a sample. `halves` are the attacker's data cut
+    in two in time, where they are known without the events; `other_time` are those of an attacker who knows all other
+    time in the file.
     """
 
     tables: Scenario
     facts: DataFacts
     source: CountedEvents | None
     remote: tuple[Any, Any] | None = None
+    halves: tuple[Histograms, Histograms] | None = None
+    other_time: Histograms | None = None
+
+    @property
+    def has_times(self) -> bool:
+        """Return whether the attacker's data can be cut in two in time."""
+        return self.source is not None or self.halves is not None
 
     def halves_of_known(self, progress: Progress = silent) -> tuple[Histograms, Histograms]:
         """Return the attacker's data cut in two in time: all that they need to train.
@@ -267,6 +288,8 @@ class Prepared:
         >>> [half.n_users for half in prepare(Subject(events)).halves_of_known()]
         [46, 44]
         """
+        if self.halves is not None:
+            return self.halves
         source = self.source
         assert source is not None  # noqa: S101  (two tables hold no times)
         halves = split(source.days, KnownInHalves(of=source.period), users="all", progress=progress)
@@ -333,6 +356,7 @@ class Subject:
     truth: Any = SAME_ID
     original: Histograms | AnyTable | None = None
     others: Sequence[Release] = ()
+    sensitive: AnyTable | None = None
     training: tuple[Histograms, Histograms] | None = None
     active: int = 1
     count: CountedAs = "visits"
@@ -363,7 +387,8 @@ class Subject:
             raise InputError(f"{option} for two sets of histograms", why=why, fix=fix)
         # Read mappings and positions first, so that an error comes before the long work.
         where = None if self.positions is None else read_positions(self.positions)
-        return replace(subject, coarser=list(self.coarser), positions=where)
+        sensitive = None if self.sensitive is None else read_sensitive(self.sensitive)
+        return replace(subject, coarser=list(self.coarser), positions=where, sensitive=sensitive)
 
 
 def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progress = silent) -> Prepared:
@@ -397,7 +422,10 @@ def prepare(subject: Subject, options: AuditOptions = DEFAULTS, progress: Progre
             why="two grouped releases can reveal people's own rows; only the original shows whose they are",
             fix="add the table before any protection: original=… (command line: --original FILE)",
         )
+    places = release.histograms, known, *(() if original is None else (original,))
+    require_sensitive(subject.sensitive, *places)
     both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
+    both = replace(both, sensitive=subject.sensitive)
     return prepare_tables(both, options, subject.preparation, source if isinstance(source, Split) else None)
 
 
@@ -407,6 +435,7 @@ def _prepare_remote(subject: Subject, backend: Backend, options: AuditOptions, p
         "an overlap": options.overlap is not None,
         "the original": subject.original is not None,
         "another release": bool(subject.others),
+        "sensitive places": subject.sensitive is not None,
     }
     for option in (option for option, is_given in only_here.items() if is_given):
         raise InputError(
@@ -518,7 +547,9 @@ def _prepare_events(subject: Subject, events: Events, options: AuditOptions, pro
     parts = split(days, period, users="all", active=active, progress=progress)
     of_days = check_days(found.calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
-    tables, sides = Scenario(parts.released, parts.known, SAME_ID), check_sides(parts.released, parts.known)
+    require_sensitive(subject.sensitive, parts.released, parts.known)
+    tables = Scenario(parts.released, parts.known, SAME_ID, sensitive=subject.sensitive)
+    sides = check_sides(parts.released, parts.known)
     tables = _known_to_attacker(tables, options)
     of_rows = EventsFacts(
         n_rows=parts.n_rows,

@@ -11,12 +11,12 @@ import polars as pl
 
 from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.reconstruction import Risks, measure_risks
-from habitprint.conversion import sha256_of
+from habitprint.conversion import AnyTable, sha256_of
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.ids import positions
 from habitprint.io.tables import read_table
-from habitprint.losses import measure_losses
+from habitprint.losses import HeldOut, measure_losses
 from habitprint.mechanisms import (
     Check,
     InputFile,
@@ -122,7 +122,7 @@ class Protected:
         self,
         out: Path,
         key: Path | None,
-        inputs: Sequence[Path],
+        inputs: Sequence[InputFile],
         *,
         tell: Callable[[Release], Iterable[str]],
         overwrite: bool = False,
@@ -135,7 +135,7 @@ class Protected:
             out,
             keys,
             losses=self.losses if start.is_against_original else None,
-            inputs=[*(() if owner is None else owner.inputs), *map(InputFile.of, inputs)],
+            inputs=[*(() if owner is None else owner.inputs), *inputs],
             earlier_keys=owner.keys if owner is not None and not keys else (),
             leads_to_original=start.leads_to_original and (not keys or start.has_original_ids),
             tell=tell,
@@ -148,7 +148,9 @@ def protect(
     mechanism: Mechanism,
     known: Histograms | None = None,
     *,
+    sensitive: AnyTable | None = None,
     keep_ids: bool = False,
+    later: HeldOut | None = None,
     progress: Progress = silent,
 ) -> Protected:
     """Protect a table, and measure losses and risks; with the attacker's data, attack the release.
@@ -161,8 +163,12 @@ def protect(
         The protection; fresh ids come last and by themselves.
     known
         The attacker's data, from another period; None for no attack.
+    sensitive
+        Places whose attribution is also measured on their own, as for `measure_risks`.
     keep_ids
         Whether users keep the ids of the file.
+    later
+        The data of another period on which the predictive value is measured; None for the attacker's data.
 
     Examples
     --------
@@ -172,18 +178,25 @@ def protect(
     >>> done.ids, done.risks.guaranteed.average
     ('fresh', 0.2)
     """
+    if sensitive is not None and known is None:
+        raise InputError(
+            "sensitive places are given, but not the attacker's data",
+            why="claims about these places are measured with the attacker's data only",
+            fix="add the attacker's data: --known week2.csv; or leave out --sensitive",
+        )
     made = mechanism(start.release, progress=progress)
     progress("measuring the loss", 0, 1)
     # Losses are measured against the original, or against the earlier release without its steps.
     added = made if start.is_against_original else replace(made, steps=made.steps[len(start.release.steps) :])
     # Steps before cannot be done again on half of the events.
-    losses = measure_losses(start.against, added, later=known, mechanism=None if start.is_further else mechanism)
+    of_whole = None if start.is_further else mechanism
+    losses = measure_losses(start.against, added, later=known if later is None else later, mechanism=of_whole)
     attacked, risks = None, None
     if known is not None:
         attacked = _attack(made, known, progress)
         # If groups are protected further, their rows belong to no single person.
         if start.is_against_original or not is_grouped(start.release):
-            risks = measure_risks(start.against, added, known, progress=progress)
+            risks = measure_risks(start.against, added, known, sensitive=sensitive, progress=progress)
     key = None
     if keep_ids:
         table = made.histograms

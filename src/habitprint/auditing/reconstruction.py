@@ -3,7 +3,7 @@
 The first is guaranteed by the number of identical rows. The other two are measured.
 
 A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
-attacker who has the file takes such sums apart in five ways:
+attacker who has the file takes such sums apart in six ways:
 
 - *by denominators*: a value that one member alone contributed is c/T of that person. So the values of a group that are
   whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
@@ -11,6 +11,8 @@ attacker who has the file takes such sums apart in five ways:
   divided in proportion to their known shares.
 - *by fitting*: the known rows of the members are fitted to the sums. They add up to the sum at each place, and no
   member has more than one row.
+- *by probability*: known habits and the sums together tell how probable each value of a member is. The most probable
+  place and value are claimed.
 - *by subtraction*: the known rows of all other members are subtracted from the sum. The rest is the row of the last
   one.
 - *by intersection*: two releases of the same people have different groups. Values that are equal in both groups of a
@@ -22,9 +24,9 @@ person's own by two rules. It is within the published step, so that rounding alo
 at most half of the true value, so that a coarse step does not produce one.
 
 The base rate is the share of people whose row the attacker's own data show without any release. There the attacker
-claims known values from the threshold on that is best over all people. The measured share leaves these people out. An
-attacker cannot know which of two claims is right. So every attack uses the attacker's own data if the release says too
-little about a person.
+claims known values from a threshold on, or the most probable place and value, whichever is best over all people. The
+measured share leaves these people out. An attacker cannot know which of two claims is right. So every attack uses the
+attacker's own data if the release says too little about a person.
 
 If s of m members visited a place and nothing distinguishes the members, each of them visited it with probability s/m.
 An attacker who knows the habits of some of them does better. So attribution is measured beside a base rate, and is
@@ -43,6 +45,8 @@ from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.attacks import Scenario
+from habitprint.auditing.posterior import Places, Prior, likeliest_units, prior_of_units
+from habitprint.auditing.sensitive import read_sensitive, require_sensitive
 from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, first_few
 from habitprint.formatting import abbreviated
@@ -52,7 +56,7 @@ from habitprint.matching import Matching, MatchOptions
 from habitprint.matching.match import find_matching
 from habitprint.mechanisms import GuaranteedRisk, Release, RoundTo, Step
 from habitprint.mechanisms.exposure import apparent_totals, is_grouped
-from habitprint.mechanisms.groups.microaggregation import Microaggregate
+from habitprint.mechanisms.groups.microaggregation import UNITS, Microaggregate
 from habitprint.mechanisms.release import as_release
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
@@ -70,6 +74,11 @@ CLAIMED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # thresholds of known values that are 
 AGREE = 2  # a value and a known value agree if they are at most so many published steps apart
 LEAST_FITTED = 0.1  # smaller fitted values are not claimed: most of them are wrong
 UNKNOWN_PARTS = (0.03, 0.001)  # parts of a known row that may be at any place of the group; fitting tries both
+REMEMBERED = (0.1, 0.5)  # parts of a new event that a known one counts as: habits that change, and stable ones
+BELOW_HALF = 0.2  # worth of a claim below half of a row: right about people with one or two places only
+STRANGER = 0.15  # probability of a visit that is not known, as a part of the share of people who are known to visit
+LEAST_STRANGER = 0.002
+LIKELY_STRANGER = 0.5  # highest probability of a stranger at a place
 N_FITTINGS = 50  # after which fitted values hardly change
 MOST_UNITS = 1_000  # largest number of units of a member that is tried if only the file is known
 EPSILON = 0.001  # share of the gain that may be missing when pieces are matched
@@ -82,9 +91,10 @@ FEWEST_PEOPLE = 50
 MOST_WORK = 3e7  # most entries of similar people: they take some seconds
 MOST_VISITORS = 100  # only places with at most so many visitors show who is similar
 SAMPLE_SEED = 0  # seed of the sample of people
+FEWEST_CLAIMS = 20  # about sensitive places: a share of fewer says nothing
 LEFT_OVER = 0.1  # part of a value that counts as unexplained even if known habits explain all of it
 
-UnmixingMethod = Literal["denominators", "known-places", "fitting", "subtraction", "intersection"]
+UnmixingMethod = Literal["denominators", "known-places", "fitting", "probability", "subtraction", "intersection"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +109,10 @@ class Groups:
         The number of each row's group.
     step
         The largest error of a value in `sums`, for each group: the published step.
+    units
+        The number of units that each member contributes; None for exact means.
+    least_members
+        The number of members who must visit a place that is shown.
 
     Examples
     --------
@@ -112,6 +126,8 @@ class Groups:
     sums: SparseMatrix
     of_row: Indices
     step: Floats
+    units: int | None
+    least_members: int
 
     @classmethod
     def of(cls, release: Release, places: pl.Series | None = None) -> "Groups | None":
@@ -126,7 +142,8 @@ class Groups:
         rows = Histograms(published.counts[first], published.users.gather(first), published.places)
         made = [step.mechanism for step in release.steps if isinstance(step.mechanism, Microaggregate)]
         units, scales = made[-1].units if made else None, sizes.astype(np.float64)
-        if units is not None and made[-1].least_members > 1:
+        least_members = made[-1].least_members if made else 1
+        if units is not None and least_members > 1:
             # Places of few members were left out, and the row was scaled to one again. The scale is the least number of
             # units that makes all of its values whole.
             n_units = apparent_totals(rows)
@@ -138,7 +155,7 @@ class Groups:
         step = np.full(len(sizes), EXACT if units is None else 1 / units + EXACT) + _rounding(release.steps) * sizes / 2
         if places is not None:
             sums = _move(sums, published.places, places)
-        return cls(sums, of_row, np.asarray(np.minimum(step, 1.0), np.float64))
+        return cls(sums, of_row, np.asarray(np.minimum(step, 1.0), np.float64), units, least_members)
 
 
 def _is_rescaled(steps: Sequence[Step]) -> bool:
@@ -178,8 +195,8 @@ class Reconstruction:
     rate
         The share of rows that the release adds: people whose row is reconstructed with it, by shares or by places, less
         those whose row is then lost. The denominator is the people whose row the attacker's own data do not show.
-        `by_chance` is the share of all people whose row these data show: the attacker claims known values from the
-        threshold that shows the most rows.
+        `by_chance` is the share of all people whose row these data show: the attacker claims known values from a
+        threshold on, or the most probable place, whichever shows the most rows.
     by_shares, by_places
         The same where a row holds at least half of a person's shares, and half of their places.
     few_places, more_places
@@ -346,21 +363,7 @@ def reconstruct(
     """
     pieces, group_of_piece = _split_by_denominator(scene.groups)
     of_person, n_people = scene.of_person, max(scene.tables.n_people, 1)
-
-    def claims() -> Iterator[tuple[UnmixingMethod, SparseMatrix]]:
-        for rows in _named(pieces, scene.known, progress):
-            yield "denominators", rows
-        released, of_row = scene.tables.released, scene.groups.of_row
-        looked_in = [scene.looked_in, *(_look_in(pointed, scene.known, released, of_row) for pointed in also)]
-        for each in (replace(scene, looked_in=looked) for looked in looked_in):
-            for least in SOLE_VISITOR, 0.0:
-                yield "known-places", _read_known_places(each, least)
-            for unknown_part in UNKNOWN_PARTS:
-                yield "fitting", _fit_known_rows(each, unknown_part)
-            yield "subtraction", _subtract_others(each)
-        for other in others:
-            for rows in _intersect(scene, other, progress):
-                yield "intersection", rows
+    priors = [_prior(scene, remembered) for remembered in REMEMBERED]
 
     def judged(rows: SparseMatrix) -> tuple[Booleans, Booleans, Booleans]:
         by_shares, by_places = _judge(rows, scene.own, scene.tolerance)
@@ -370,10 +373,13 @@ def reconstruct(
         return int(np.count_nonzero(judged[0]))
 
     known = scene.known_of_people
-    without = max((_from(known, least) for least in CLAIMED), key=lambda rows: n_right(judged(rows)))
+    alone = replace(scene, looked_in=np.full_like(scene.looked_in, -1))
+    own_claims = [_from(known, least) for least in CLAIMED]
+    own_claims += [_take_rows(_claim_most_probable(alone, prior), of_person) for prior in priors]
+    without = max(own_claims, key=lambda rows: n_right(judged(rows)))
     with_release: list[tuple[UnmixingMethod, tuple[Booleans, ...]]] = [
         (way, judged(claimed))
-        for way, rows in claims()
+        for way, rows in _claims(scene, pieces, priors, also, others, progress)
         for claimed in _with_own_data(_take_rows(rows, of_person), known, without, scene.tolerance)
     ]
     method, after = max(with_release, key=lambda each: n_right(each[1]))
@@ -386,6 +392,32 @@ def reconstruct(
     )
     pieced = _rate(_are_pieced(pieces, group_of_piece, scene), n_people)
     return Reconstruction(method, rate, by_shares, by_places, few_places, more_places, pieced)
+
+
+def _claims(
+    scene: Scene,
+    pieces: SparseMatrix,
+    priors: Sequence[Prior],
+    also: Sequence[Matching],
+    others: Sequence[Release],
+    progress: Progress,
+) -> Iterator[tuple[UnmixingMethod, SparseMatrix]]:
+    """Yield what each attack claims of each known user."""
+    for rows in _named(pieces, scene.known, progress):
+        yield "denominators", rows
+    released, of_row = scene.tables.released, scene.groups.of_row
+    looked_in = [scene.looked_in, *(_look_in(pointed, scene.known, released, of_row) for pointed in also)]
+    for each in (replace(scene, looked_in=looked) for looked in looked_in):
+        for least in SOLE_VISITOR, 0.0:
+            yield "known-places", _read_known_places(each, least)
+        for unknown_part in UNKNOWN_PARTS:
+            yield "fitting", _fit_known_rows(each, unknown_part)
+        for prior in priors if each.groups.units is not None else ():
+            yield "probability", _claim_most_probable(each, prior)
+        yield "subtraction", _subtract_others(each)
+    for other in others:
+        for rows in _intersect(scene, other, progress):
+            yield "intersection", rows
 
 
 def _with_own_data(
@@ -407,8 +439,8 @@ def _with_own_data(
 def _or_else(rows: SparseMatrix, others: SparseMatrix) -> SparseMatrix:
     """Return rows, and another one instead of each that holds less than a row must hold to count."""
     holds = np.asarray(rows.sum(axis=1)).ravel() >= HELD - EXACT
-    ones, rest = (sparse.diags_array(part.astype(np.float64)) for part in (holds, ~holds))
-    chosen = sparse.csr_array(ones @ rows + rest @ others)
+    at = np.arange(len(holds)) + np.where(holds, 0, len(holds))
+    chosen = sparse.csr_array(sparse.vstack([rows, others], format="csr")[at])
     chosen.eliminate_zeros()
     return chosen
 
@@ -542,14 +574,50 @@ def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
     spread = unknown_part * sums.data / np.bincount(of_sum, sums.data, n_groups)[of_sum]
     row, share = np.searchsorted(who, user), (1 - unknown_part) * share
     known = sparse.csr_array((share, (row, at)), (len(who), sums.nnz))
+    known_by_place = known.T
     of_user = np.ones(len(who))
     for _ in range(N_FITTINGS):
-        total = known.T @ of_user + spread * np.bincount(group, of_user, n_groups)[of_sum]
+        total = known_by_place @ of_user + spread * np.bincount(group, of_user, n_groups)[of_sum]
         of_place = sums.data / np.where(total > 0, total, 1.0)
         in_row = known @ of_place + np.bincount(of_sum, spread * of_place, n_groups)[group]
         of_user /= np.maximum(of_user * in_row, 1.0)
     fitted = of_user[row] * of_place[at] * (share + spread[at])
     return _from(sparse.csr_array((fitted, (user, sums.indices[at])), scene.known.shares.shape), LEAST_FITTED)
+
+
+def _prior(scene: Scene, remembered: float) -> Prior:
+    """Return what the attacker expects of each known user at each known place, before they look at the release."""
+    table, shares = scene.tables.known, scene.known.shares
+    # Of shares, the number of events is the least one that makes them.
+    known_totals = apparent_totals(table) if np.any(table.counts.data % 1) else table.totals
+    n_events = np.maximum(np.rint(known_totals[positions(scene.known.users, table.users)]), 1).astype(np.int64)
+    totals = np.repeat(n_events, np.diff(shares.indptr))
+    events = np.rint(shares.data * totals).astype(np.int64)
+    return prior_of_units(events, totals, scene.groups.units or UNITS, remembered)
+
+
+def _claim_most_probable(scene: Scene, prior: Prior) -> SparseMatrix:
+    """Return for each known user the place and value that are most probably right, from known habits and the sums.
+
+    Users who are looked for in no group get the value that is most probable without a release.
+    """
+    groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
+    n_users, n_places = shares.shape
+    user, units = np.repeat(np.arange(n_users), np.diff(shares.indptr)), groups.units or UNITS
+    order = np.lexsort((shares.indices, group[user]))
+    user, place = user[order], shares.indices[order].astype(np.int64)
+    first = np.flatnonzero(np.diff(group[user] * n_places + place, prepend=-n_places - 1))
+    where, what, n_known = group[user[first]], place[first], np.diff(first, append=len(user))
+    published = np.rint(_at(groups.sums, np.maximum(where, 0), what) * units).astype(np.int64)
+    n_others = np.bincount(group[group >= 0], minlength=groups.sums.shape[0])[np.maximum(where, 0)] - n_known
+    visit = np.maximum(STRANGER * np.bincount(place, minlength=n_places)[what] / n_users, LEAST_STRANGER)
+    stranger = np.minimum(visit * np.maximum(n_others, 0), LIKELY_STRANGER)
+    places = Places(np.append(first, len(user)), np.where(where >= 0, published, -1), stranger)
+    worth = np.where(np.arange(units + 1) >= HELD * units, 1.0, BELOW_HALF)
+    likely, value = likeliest_units(Prior(prior.units, prior.kind[order]), places, groups.least_members, worth)
+    row, column = _best(sparse.csr_array((likely, (user, place)), shares.shape))
+    values = sparse.csr_array((value / units, (user, place)), shares.shape)
+    return sparse.csr_array((_at(values, row, column), (row, column)), shares.shape)
 
 
 def unexplained_sums(scene: Scene) -> SparseMatrix:
@@ -582,7 +650,8 @@ def _intersect(scene: Scene, other: Release, progress: Progress) -> Iterator[Spa
     step = first.step[both[:, 0]] + second.step[both[:, 1]]
     is_equal = np.abs(one - two) <= np.minimum(step[row], RIGHT * np.maximum(one, two) + EXACT)
     cells = one[is_equal], (row[is_equal], place[is_equal])
-    equal = Groups(sparse.csr_array(cells, (len(both), scene.known.n_places)), of_user, step)
+    sums = sparse.csr_array(cells, (len(both), scene.known.n_places))
+    equal = Groups(sums, of_user, step, first.units, first.least_members)
     looked_in = np.full(len(group), -1, np.int64)
     looked_in[who] = of_user.ravel()
     yield _take_rows(equal.sums, looked_in)
@@ -598,7 +667,10 @@ def _selection(which: Indices, n_rows: int, at: Indices | None = None, n: int | 
 
 
 def _take_rows(rows: SparseMatrix, which: Indices) -> SparseMatrix:
-    return sparse.csr_array(_selection(which, rows.shape[0]) @ rows)
+    """Return rows by their numbers, and an empty row for each -1."""
+    n, shape = rows.shape[0], (rows.shape[0] + 1, rows.shape[1])
+    with_empty = sparse.csr_array((rows.data, rows.indices, np.append(rows.indptr, rows.indptr[-1])), shape)
+    return sparse.csr_array(with_empty[np.where(which >= 0, which, n)])
 
 
 def _from(rows: SparseMatrix, least: float) -> SparseMatrix:
@@ -676,6 +748,36 @@ def _move(rows: SparseMatrix, before: pl.Series, after: pl.Series) -> SparseMatr
 
 
 @dataclass(frozen=True)
+class SensitiveClaims:
+    """The share of right claims about sensitive places of people in identified groups, beside the base rate.
+
+    Parameters
+    ----------
+    n_places, n_shown
+        The number of sensitive places, and of those that a group shows.
+    n_claims
+        The number of people about whom there is a claim. It is the most likely sensitive place of their group that the
+        attacker did not know of this person.
+    rate
+        The share of right claims; None with fewer than 20 claims. `by_chance` is the base rate without the release: the
+        share of visitors among all people who are not known to visit the place.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> risks = hp.measure_risks(released, hp.microaggregate(released, k=5), known, sensitive=["place-00"])
+    >>> risks.attribution.sensitive.n_shown
+    1
+    """
+
+    n_places: int
+    n_shown: int
+    n_claims: int
+    rate: Rate | None
+
+
+@dataclass(frozen=True)
 class Attribution:
     """The share of right claims about places that people in identified groups visit, beside the base rate.
 
@@ -691,8 +793,10 @@ class Attribution:
         The share of right claims that a person still visits a place. There is one claim for each place that the
         attacker knows of this person alone, if the guessed group shows it. `by_chance` is the base rate among all
         places known of one person alone, shown or not.
+    sensitive
+        Claims about sensitive places only; None without such a list.
 
-    The last two are None if there is no claim.
+    The two rates about places are None if there is no claim.
 
     Examples
     --------
@@ -705,10 +809,11 @@ class Attribution:
     right_group: Rate
     new_places: Rate | None
     still_visited: Rate | None
+    sensitive: SensitiveClaims | None = None
 
 
-def attribute(scene: Scene) -> Attribution:
-    """Claim places of people in their groups, and count how often that is right.
+def attribute(scene: Scene, sensitive: pl.Series | None = None) -> Attribution:
+    """Claim places of people in their groups, and count how often that is right; sensitive places also on their own.
 
     Examples
     --------
@@ -728,7 +833,8 @@ def attribute(scene: Scene) -> Attribution:
     own = sparse.csr_array(scene.own[asked] > 0)
     shown = sparse.csr_array(scene.groups.sums[group] > 0)
     is_right = group == scene.group_of_person[asked]
-    new, place = _best(_score_new_places(scene, known, shown, group))
+    scores = _score_new_places(scene, known, shown, group)
+    new, place = _best(scores)
     new, place = new[is_right[new]], place[is_right[new]]
     base = _base_rate(scene, group[new], place)
     person, where = (np.asarray(at, np.int64) for at in known.nonzero())
@@ -740,7 +846,23 @@ def attribute(scene: Scene) -> Attribution:
         right_group=_rate(is_right, max(len(asked), 1)),
         new_places=_rate(_at(own, new, place), by_chance=float(base.mean())) if len(new) else None,
         still_visited=_rate(claims, by_chance=float(is_still_there.mean())) if len(claims) else None,
+        sensitive=None if sensitive is None else _claim_sensitive(scene, scores[is_right], own[is_right], sensitive),
     )
+
+
+def _claim_sensitive(scene: Scene, scores: SparseMatrix, own: SparseMatrix, sensitive: pl.Series) -> SensitiveClaims:
+    """Claim the most likely sensitive place of each person whose group is identified; the group must show it."""
+    at = positions(sensitive, scene.known.places)
+    at = at[at >= 0]
+    who, best = _best(sparse.csr_array(scores[:, at]))
+    n_shown = int(np.isin(at, scene.groups.sums.indices[scene.groups.sums.data > 0]).sum())
+    if len(who) < FEWEST_CLAIMS:
+        return SensitiveClaims(len(sensitive), n_shown, len(who), None)
+    place = at[best]
+    visits, known = (sparse.csr_array((rows > 0).astype(np.float64)) for rows in (scene.own, scene.known_of_people))
+    n_visitors, n_known, n_both = (np.asarray(each.sum(axis=0)).ravel() for each in (visits, known, visits * known))
+    base = (n_visitors - n_both)[place] / np.maximum(visits.shape[0] - n_known, 1)[place]
+    return SensitiveClaims(len(sensitive), n_shown, len(who), _rate(_at(own, who, place), by_chance=float(base.mean())))
 
 
 def _sample(scene: Scene, people: Indices) -> Indices:
@@ -781,8 +903,10 @@ def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, gr
 def _best(scores: SparseMatrix) -> tuple[Indices, Indices]:
     """Return the rows that have a score at all, and the column of the largest in each; of equal ones the first."""
     scores.eliminate_zeros()
-    rows = np.flatnonzero(np.diff(scores.indptr))
-    return rows, np.asarray(scores.argmax(axis=1), np.int64).ravel()[rows]
+    row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, row))  # scipy's argmax goes through the rows one by one
+    best = order[np.flatnonzero(np.diff(row[order], prepend=-1))]
+    return row[best], scores.indices[best].astype(np.int64)
 
 
 def _base_rate(scene: Scene, group: Indices, place: Indices) -> Floats:
@@ -838,6 +962,7 @@ def measure_risks(
     truth: Truth = SAME_ID,
     *,
     others: Sequence[Release] = (),
+    sensitive: AnyTable | None = None,
     progress: Progress = silent,
 ) -> Risks:
     """Measure the three risks of a release: row pointed at, row reconstructed, places attributed.
@@ -852,6 +977,8 @@ def measure_risks(
         The attacker's data, and the truth, as for `habitprint.evaluate`.
     others
         Further releases of the same people that the attacker has too, with the same user ids.
+    sensitive
+        Places whose attribution is also measured on their own: a list, or a file or frame with the column ``place``.
 
     Examples
     --------
@@ -862,11 +989,12 @@ def measure_risks(
     (0.2, 60)
     """
     table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
-    release = as_release(release)
+    release, places = as_release(release), None if sensitive is None else read_sensitive(sensitive)
+    require_sensitive(places, table, theirs)
     tables = Scenario(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
     guaranteed = GuaranteedRisk.of(tables.anonymity_sets)
     scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
     if scene is None:
         return Risks(guaranteed, is_grouped=is_grouped(release))
     reconstruction = reconstruct(scene, others=others, progress=progress)
-    return Risks(guaranteed, is_grouped=True, reconstruction=reconstruction, attribution=attribute(scene))
+    return Risks(guaranteed, is_grouped=True, reconstruction=reconstruction, attribution=attribute(scene, places))

@@ -40,7 +40,7 @@ ENOUGH_REFUTED = 2  # among fewer people each is easier to identify, so one fail
 # Draws of a random protection that is a close call. The published file is one more: it is worse than all n of them with
 # a probability of 1 / (n + 1) at most.
 N_DRAWS = 19
-MOST_DRAWN = 4_000  # people in all draws of a protection together: among many people, draws are similar
+MOST_DRAWN = 20_000  # people in all draws of a protection together: among many people, draws are similar
 # Most users for whom margins are computed if rare places are merged: an exact matching can take very long.
 MOST_MERGED = 1_000
 
@@ -214,8 +214,9 @@ def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Cand
 def next_step(tried: Tried) -> Step:
     """Return the next step; it depends only on the trials so far.
 
-    The answer is the same as if the full suite had run on every protection. A protection above the target is rejected,
-    because more attacks can only raise the risk. So is one that must cost more than another that meets the goal.
+    The answer is the same as if the full suite had run on every protection, in all draws of a random one. A protection
+    above the target is rejected, because more attacks and draws can only raise the risk. So is one that must cost more
+    than another that meets the goal.
 
     Examples
     --------
@@ -378,6 +379,8 @@ def find_protection(
     options: AuditOptions,
     look: Look | None = None,
     progress: Progress = silent,
+    *,
+    is_final: bool = False,
 ) -> tuple[Protections, tuple[Candidate, ...]]:
     """Return the results of the tried protections, and the candidates in the order of their trials.
 
@@ -405,6 +408,8 @@ def find_protection(
     look
         The function that measures the confidence of claims about the unprotected table. It runs last, unless the answer
         depends on it.
+    is_final
+        Whether the table is released as it is, so that no further protection is tried.
 
     Examples
     --------
@@ -417,7 +422,9 @@ def find_protection(
     """
     goal, released, n_users = options.goal, whole.scenario.released, part.scenario.released.n_users
     noise, counts = options.noise, options.counts
-    candidates = list_candidates(released, coarser, goal, n_users=n_users, noise=noise, counts=counts)
+    candidates = [UNPROTECTED]
+    if not is_final:
+        candidates = list_candidates(released, coarser, goal, n_users=n_users, noise=noise, counts=counts)
     runner = _Runner(whole, part, goal, look, progress)
     tried, screened = Tried(goal, tuple(candidates)), dict[Candidate, Trial]()
     not_tried: list[NotTried] = []

@@ -7,7 +7,7 @@ import polars as pl
 
 from habitprint.attacks import Outcome, Scenario, SuiteResult, strongest_of, strongest_of_each
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
-from habitprint.auditing.goal import PASS, Decide, Goal, Judgement, RiskEvidence, judge
+from habitprint.auditing.goal import PASS, Decide, Goal, Judgement, RiskEvidence, TargetPreset, judge
 from habitprint.auditing.people import Confidence
 from habitprint.auditing.reconstruction import (
     WHOLE,
@@ -26,6 +26,7 @@ from habitprint.mechanisms import GuaranteedRisk, Losses, OnlyPlaces, Recipe, Re
 from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.rates import Rate, rates_frame
+from habitprint.singling_out import SinglingOut, measure_singling_out
 
 BELOW_LINE = 0.01  # a loss may lie so far below the line between two group sizes; half of that was measured
 
@@ -63,6 +64,8 @@ class Trial:
         Whether it reaches the goal; None where that depends on claims or attacks that were not measured.
     n_draws
         The number of measured draws of a random protection; every measured share is that of the worst draw.
+    singling_out
+        The shares of people whom some of their places single out in its table; None if the full suite did not run.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Trial:
     taken: TakenApart = WHOLE
     attribution: Attribution | None = None
     n_draws: int = 1
+    singling_out: SinglingOut | None = None
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
@@ -183,8 +187,7 @@ class Trial:
         rates = [] if self.reconstruction is None else [self.reconstruction.rate]
         if not self.guaranteed.is_within(target):
             rates.append(self.risk)
-        more = [min(rate.n_correct + 2 * math.sqrt(2 * (rate.n_correct + 1)), rate.n) for rate in rates]
-        highs = [Rate.of(n, rate.n, 0.0, method=rate.method).high for n, rate in zip(more, rates, strict=True)]
+        highs = [rate.high + 2 * math.sqrt(2 * (rate.n_correct + 1)) / rate.n for rate in rates]
         return max((rate.high for rate in rates), default=1.0) <= target < max(highs, default=0.0)
 
     @property
@@ -230,7 +233,7 @@ def make_trial(
         parameter=None if candidate.parameter is None else float(candidate.parameter),
         label="no further protection" if candidate == UNPROTECTED and original.steps else candidate.label,
         recipe=tuple(each.published for each in candidate.recipe),  # type: ignore[misc]
-        guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),  # type: ignore[misc]
+        guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),
         options=to_flags(candidate.recipe),
         guaranteed=guaranteed,
         attacks=strongest_of_each(suite.outcomes),
@@ -243,7 +246,8 @@ def make_trial(
         confidence=None,
         passes=judge(rule, evidence).passes,
         taken=taken,
-        attribution=None if scene is None or not suite.is_full_suite else attribute(scene),
+        attribution=None if scene is None or not suite.is_full_suite else attribute(scene, original.sensitive),
+        singling_out=measure_singling_out(release.histograms, seed=goal.seed) if suite.is_full_suite else None,
     )
 
 
@@ -357,13 +361,17 @@ class Protections(Drawn):
         only = self.trials[self.measured]
         return None if only.passes else only
 
-    def within(self, target: float, by: Decide, at_least: Judgement = PASS) -> list[Trial]:
+    def within(
+        self, target: float, by: Decide, at_least: Judgement = PASS, *, preset: TargetPreset | None = None
+    ) -> list[Trial]:
         """Return the protections, tried on all users, whose guaranteed or measured risk is within a target.
 
         Parameters
         ----------
         at_least
             Open is also asked for those that only attacks which were not made could tell.
+        preset
+            The preset of the target, if it is about the highest risk of any person.
 
         Examples
         --------
@@ -372,7 +380,8 @@ class Protections(Drawn):
         >>> len(found.within(0.2, "guaranteed")) <= len(found.within(0.2, "measured"))
         True
         """
-        return [trial for trial in self.trials[1:] if judge(Goal(target), trial.evidence(), by) >= at_least]
+        goal = Goal(target, person_target=target if preset else None, target_preset=preset)
+        return [trial for trial in self.trials[1:] if judge(goal, trial.evidence(), by) >= at_least]
 
     @property
     def frontier(self) -> tuple[int, ...]:

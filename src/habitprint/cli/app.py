@@ -25,6 +25,8 @@ from habitprint.cli.forecast import forecast
 from habitprint.cli.match import match, path, train
 from habitprint.cli.options import expanded
 from habitprint.cli.protect import check, protect
+from habitprint.cli.record import record
+from habitprint.cli.release import release
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.screen import Screen
 from habitprint.compile import is_compiled, is_kept
@@ -39,6 +41,8 @@ COMPILING = "compiling, once on this machine: about half a minute …"
 COMPILING_AGAIN = "compiling, for about half a minute, at every start: set NUMBA_CACHE_DIR to keep compiled code …"
 REMOVED = {
     "--second-phase": ("was removed", "leave it out: the default method dissolves groups where that lowers the loss"),
+    "--release": ("is now --release-span", "write --release-span FIRST..LAST"),
+    "audit --known": ("is now --known-span", "write --known-span FIRST..LAST; --known is always a file"),
     "--engine": ("is now --backend", "write --backend spark"),
     "--surest-target": ("is now --confident-target", "write --confident-target RATE"),
     "--rehearse": ("is now --train", "write --train A B"),
@@ -215,11 +219,11 @@ app = typer.Typer(
 )
 datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make synthetic twins.")
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Release decisions": (audit, protect, match),
+    "Release decisions": (audit, release, protect, match),
     "Preparation": (demo, inspect, split),
-    "Closer looks": (compare, check, path, train, forecast, reproduce),
+    "Closer looks": (compare, record, check, path, train, forecast, reproduce),
 }
-MATCHING = (audit, train, match, path, forecast, reproduce, demo)
+MATCHING = (audit, release, train, match, path, forecast, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))
@@ -248,7 +252,7 @@ def habitprint_command(
 
     habitprint audit calls.parquet --user caller --time start --place antenna --out report
 
-    habitprint protect calls.parquet --advice report --out safer.parquet
+    habitprint release calls.parquet --advice report --out april
 
     habitprint match week1.csv week2.csv --truth same-id
 
@@ -269,8 +273,10 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-        options = (each for each in sys.argv if each.startswith("--"))
-        for word in REMOVED.keys() & {*sys.argv[1:2], *options, *map(" ".join, pairwise(sys.argv))}:
+        given = [each for each in sys.argv if each.startswith("--")]
+        options = [*given, *(each.partition("=")[0] for each in given)]
+        of_command = (f"{sys.argv[1]} {each}" for each in options)
+        for word in REMOVED.keys() & {*sys.argv[1:2], *options, *of_command, *map(" ".join, pairwise(sys.argv))}:
             change, fix = REMOVED[word]
             error = InputError(f"{word} {change}", why="this version has no such option or command", fix=fix)
             typer.echo(f"error: {error}", err=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 import habitprint as hp
@@ -20,12 +21,13 @@ from habitprint.cli.options import (
     Given,
     JsonOption,
     OtherReleases,
+    SensitivePlaces,
     given,
     refuse,
     refuse_inputs,
     refuse_on_spark,
 )
-from habitprint.cli.screen import GATE_FAILED, ProgressBar, Screen, print_json_text, written
+from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text, written
 from habitprint.cli.tables import TableOptions, refuse_to_train_on
 from habitprint.conversion import refuse_release, sidecar
 from habitprint.datasets.tracks import is_tracks
@@ -34,12 +36,12 @@ from habitprint.events import ReadAs
 from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
 from habitprint.formatting import headed
 from habitprint.histograms import Duplicates, TableSpec
-from habitprint.io.databases import is_address, without_password
+from habitprint.io.databases import is_address, with_user, without_password
 from habitprint.io.dialects import Format
 from habitprint.io.files import check_folder, check_target, real_path
-from habitprint.io.tables import read_table
-from habitprint.mechanisms.files import key_file, read_sidecar
-from habitprint.progress import Progress
+from habitprint.io.tables import collect, read_table
+from habitprint.mechanisms.files import read_sidecar
+from habitprint.progress import Progress, ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording import compare as comparing
 from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Text
@@ -55,8 +57,8 @@ if TYPE_CHECKING:
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
 BLANK = Text("")
-OF_GOAL = {"--target", "--person-target", "--confident-target", "--decide", "--keep", "--accept"}
 OF_TABLES = {"--truth", "--as-is", "--original", "--other", "--duplicates"}
+OF_RELEASE = {"--truth", "--train", "--other", "--duplicates"}  # options that a release needs again
 SECRET = ("--master", "--conf")  # they name a cluster, and may hold passwords
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
@@ -73,7 +75,7 @@ class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
     ] = MOST_SAMPLED
     epsilon: Annotated[
         float | None,
-        flag("Share of the gain that the attack on all people may miss, with Spark, such as 0.01.", CLUSTER),
+        flag("Share of the best total gain that the joint matching on Spark may miss, such as 0.01.", CLUSTER),
     ] = None
 
 
@@ -100,6 +102,7 @@ class AuditFiles(TableOptions, frozen=True, kw_only=True):
         ),
     ] = None
     other: OtherReleases = ()
+    sensitive: SensitivePlaces = None
     coarsen: Annotated[
         tuple[Path, ...],
         flag("File with the columns place and to: coarser places to try. May be repeated.", PROTECTIONS),
@@ -123,6 +126,7 @@ def audit(
     ],
     spec: hp.EventSpec,
     options: hp.AuditOptions,
+    behind: hp.Accountability,
     where: AuditBackendOptions,
     beside: AuditFiles,
 ) -> None:
@@ -132,7 +136,7 @@ def audit(
 
     habitprint audit calls.parquet --user caller --time start --place antenna --out audit
 
-    habitprint audit calls.parquet --release 2012-04-09..2012-04-15 --out audit --fail-above 5%
+    habitprint audit calls.parquet --release-span 2012-04-09..2012-04-15 --out audit --fail-above 5%
 
     habitprint audit week1.csv week2.csv --target 1% --out audit
 
@@ -148,12 +152,14 @@ def audit(
     name no person. users.parquet lists people at risk. Keep all files internal.
     """
     _refuse_other_options(files, spec, beside)
+    options = msgspec.structs.replace(options, accountability=behind)
     is_events, is_spark = len(files) == 1, where.is_spark
     data = of_events.files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *beside.coarsen, beside.positions, beside.truth_file, beside.original, *beside.other]
+    others += [beside.sensitive]
     others += beside.train or ()
-    refuse_to_train_on(data[0], beside.train)
+    refuse_to_train_on(Path(files[0]), beside.train)
     check_folder(beside.out, overwrite=beside.force)
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
         refuse_inputs(beside.out / name, *data, *others)
@@ -172,18 +178,23 @@ def audit(
         if spark is not None:
             subject = _on_spark(files, spec, columns, beside.truth_file, spark, progress)
         elif is_events:
-            subject = _events(files[0], spec)
+            subject = subject_of_events(files[0], spec)
         else:
             subject = _two_tables(files, columns, beside, progress)
         progress("hashing the files", 0, 1)
         # Folders of a cluster are not here to be hashed.
-        hashed = _hashed(files, [] if is_spark else data, options.name)
-        shown = [options.name or _without_folder(files[0])] if is_events else names_of_files(data, options.name)
-        asked = [*given(spec, options), *(each for each in given(where) if each.name not in SECRET), *given(beside)]
+        hashed = hash_inputs(files, [] if is_spark else data, options.name, subject)
+        shown = [options.name or without_folder(files[0])] if is_events else names_of_files(data, options.name)
+        asked = [
+            *given(spec, options, behind),
+            *(each for each in given(where) if each.name not in SECRET),
+            *given(beside),
+        ]
         earlier = None if beside.train is None else TableOptions().read(*beside.train, columns)
         subject = replace(
             subject,
             positions=beside.positions,
+            sensitive=beside.sensitive,
             coarser=coarser,
             others=[hp.read_release(file) for file in beside.other],
             training=None if earlier is None else (earlier.released, earlier.known),
@@ -203,15 +214,8 @@ def audit(
     else:
         # `protect` takes files on this machine; tables that were counted on Spark have the usual columns.
         read_as = [] if is_spark and is_events else given(spec)
-        commands = commands_to_protect(
-            found,
-            WHOLE if is_spark else files,
-            read_as,
-            out=beside.out,
-            truth=beside.truth_file,
-            original=beside.original,
-        )
-        Screen().show(_shown(found, made, commands, is_verbose=beside.verbose, is_remote=is_spark))
+        command = next_command(found, WHOLE if is_spark else files, read_as, given(beside), out=beside.out)
+        Screen().show(_shown(found, made, command, is_verbose=beside.verbose, is_remote=is_spark))
     for code in sorted(set(options.accept) - set(found.options.accept)):
         Screen(stderr=True).note(not_accepted(code), mark="warning")
     if found.verdict.fails_gate:
@@ -250,7 +254,9 @@ def _refuse_on_spark(
             refuse_release(file)
     fix = "leave people out of the known table whom the attacker is not to know"
     refuse_on_spark(given(options), ["--overlap"], fix)
-    refuse_on_spark(given(beside), ["--original", "--other"], "audit a table that was protected on one machine")
+    refuse_on_spark(
+        given(beside), ["--original", "--other", "--sensitive"], "audit a table that was protected on one machine"
+    )
     for name in files:
         if real_path(beside.out).is_relative_to(real_path(Path(name))):
             raise InputError(
@@ -260,7 +266,8 @@ def _refuse_on_spark(
             )
 
 
-def _events(files: str, spec: hp.EventSpec) -> Subject:
+def subject_of_events(files: str, spec: hp.EventSpec) -> Subject:
+    """Return the events of a command line with their options, as an audit takes them."""
     is_left_to_us = of_events.named_period(spec) is None and spec.days is None
     period = None if is_left_to_us else of_events.period_or(spec, hp.HalvesOfRows())
     count, placed = of_events.counted_as(spec), of_events.open_events(files, spec)
@@ -305,8 +312,14 @@ def _two_tables(files: list[str], columns: TableSpec, beside: AuditFiles, progre
     )
 
 
-def _without_folder(source: str) -> str:
-    """Return the name of data without its folder; for an address, the kind of database and its name."""
+def without_folder(source: str) -> str:
+    """Return the name of data without its folder; for an address, the kind of database and its name.
+
+    Examples
+    --------
+    >>> without_folder("/srv/calls.csv"), without_folder("postgresql://me@host/calls")
+    ('calls.csv', 'postgresql://…/calls')
+    """
     if not is_address(source):
         return Path(source).name
     scheme, _, rest = without_password(source).partition("://")
@@ -329,15 +342,19 @@ def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool =
     return numbered if is_events else [f"{name}, released", f"{name}, known"]
 
 
-def _hashed(files: Sequence[str], data: Sequence[Path], name: str | None) -> list[hp.InputFile]:
-    """Return the files of the data with their hashes; a folder of tracks is one file."""
+def hash_inputs(files: Sequence[str], data: Sequence[Path], name: str | None, subject: Subject) -> list[hp.InputFile]:
+    """Return the files of the data with their hashes; a folder of tracks, and the rows of a database, are one file."""
+    if isinstance(subject.source, hp.Events) and is_address(files[0]):
+        events = subject.source
+        (rows,) = collect([events.usable.select(events.columns)], events.source)
+        return [hp.InputFile.of_rows(f"rows of {name or without_folder(files[0])}", rows)]
     if len(files) == 1 and data and is_tracks(files[0]):
         return [hp.InputFile.of_all(name or Path(files[0]).name, data)]
     called = names_of_files(data, name, is_events=len(files) == 1)
     return [replace(hp.InputFile.of(file), name=called[at]) for at, file in enumerate(data)]
 
 
-def command_in_words(files: Sequence[str], options: Iterable[Given]) -> str:
+def command_in_words(files: Sequence[str], options: Iterable[Given], command: str = "audit") -> str:
     """Return the command line as text for a shell, without folders.
 
     Examples
@@ -347,7 +364,7 @@ def command_in_words(files: Sequence[str], options: Iterable[Given]) -> str:
     "habitprint audit 'Calls 2012' --place 'cell id' --out audit --name 'Calls 2012'"
     """
     words = [word for option in options for word in _without_folders(option).arguments]
-    return shlex.join(["habitprint", "audit", *files, *words])
+    return shlex.join(["habitprint", command, *files, *words])
 
 
 def _without_folders(option: Given) -> Given:
@@ -357,67 +374,50 @@ def _without_folders(option: Given) -> Given:
     return Given(option.name, value.name if isinstance(value, Path) else value)
 
 
-def commands_to_protect(
-    found: hp.Audit,
-    files: Sequence[str],
-    read_as: Iterable[Given] = (),
-    *,
-    out: Path,
-    truth: Path | None = None,
-    original: Path | None = None,
-) -> list[Command]:
-    """Return the command that applies the recommendation, and the commands that audit its result.
+def next_command(
+    found: hp.Audit, files: Sequence[str], read_as: Iterable[Given] = (), beside: Iterable[Given] = (), *, out: Path
+) -> Command | None:
+    """Return the command that applies the recommendation; None if nothing is recommended.
 
     Parameters
     ----------
     found
         The audit.
     files
-        The audited files: one table of events, or two tables of histograms.
-    read_as
-        The options that say how the data is read, as they were given.
+        The audited files: one source of events, or two tables of counts.
+    read_as, beside
+        The options about the format of these files and about further files, as they were given.
     out
         The folder of the audit, which holds its advice.
-    truth
-        The key to a release that was audited, which is protected further.
-    original
-        The table before any protection, where a release was audited.
 
     Examples
     --------
-    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
-    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], out=Path("audit"))[0].command
-    'habitprint protect week1.csv --advice audit --known week2.csv --out audit-safer.parquet'
+    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.5, noise=False)
+    >>> next_command(found, ["week1.csv", "week2.csv"], out=Path("audit")).command
+    'habitprint release week1.csv --known week2.csv --advice audit --out audit-release'
     """
     if found.advice is None:
-        return []
-    is_protected, read = found.verdict.is_protected, [word for option in read_as for word in option.arguments]
-    # Named after the audit, so that two of them in one folder are not mistaken for each other.
-    name = real_path(out).name
-    released, known, safer = (f"{name}-{each}.parquet" for each in ("released", "known", "safer"))
-    protect = ["protect", without_password(files[0]), "--advice", str(out)]
-    count: list[list[str]] = []
-    if len(files) > 1:
-        released, known = files
-        key = [] if truth is None or not is_protected else ["--earlier-key", str(truth)]
-        protect += ["--known", known, *read, *key]
+        return None
+    # The name of the folder tells two releases apart.
+    name, words = real_path(out).name, [with_user(files[0])]
+    # The advice says how to read events.
+    options = [] if len(files) == 1 else [*read_as, *(option for option in beside if option.name in OF_RELEASE)]
+    words += [] if len(files) == 1 else ["--known", files[1]]
+    words += ["--advice", str(out)]
+    # A release that is protected further, and a sample of a cluster, need the single steps.
+    if found.verdict.is_protected or found.data.scope.whole is not None:
+        keys = [Given("--earlier-key", option.value) for option in options if option.name == "--truth"]
+        options = [*(option for option in options if option.name not in OF_RELEASE), *keys]
+        command, out_words = "protect", ["--out", f"{name}-safer.parquet"]
     else:
-        # How the events are read is in the advice.
-        periods = shlex.split((found.data.events.periods_command if found.data.events else None) or "")
-        sides = ["--users", "all", "--released", released, "--known", known]
-        count, read = [["split", without_password(files[0]), *read, *periods, *sides]], []
-    own = str(original or "") if is_protected else released
-    before = ["--original", own] if own else []
-    asked = [word for option in given(found.options) if option.name in OF_GOAL for word in option.arguments]
-    audited = ["audit", safer, known, *read, "--truth", str(key_file(safer)), *before, *asked, "--out", f"{name}-again"]
-    commands = [("Next, protect", [*protect, "--out", safer]), *(("Then, count events", each) for each in count)]
-    return [
-        Command(aim, shlex.join(["habitprint", *words])) for aim, words in [*commands, ("Then, audit again", audited)]
-    ]
+        command, out_words = "release", ["--out", f"{name}-release"]
+    options += [option for option in beside if option.name == "--sensitive"]
+    words += [word for option in options for word in option.arguments]
+    return Command(f"Next, {command}", shlex.join(["habitprint", command, *words, *out_words]))
 
 
 def _shown(
-    found: hp.Audit, files: list[Path], commands: list[Command], *, is_verbose: bool, is_remote: bool
+    found: hp.Audit, files: list[Path], command: Command | None, *, is_verbose: bool, is_remote: bool
 ) -> list[Block]:
     """Return the output for people: result, recommendation, cautions, one table, files written, next commands."""
     notes = ", ".join(f"{each.code} ({each.count:,})" for each in found.data.findings if not each.is_grave)
@@ -432,8 +432,8 @@ def _shown(
         best_table(found.protections, is_short=not is_verbose),
         *([BLANK, strongest_table(found.attacks)] if is_verbose else []),
         BLANK,
-        *([Text(whole)] if commands and is_remote else []),
-        *commands,
+        *([Text(whole)] if command is not None and is_remote else []),
+        *([] if command is None else [command]),
         Command("Written to", f"{files[0].parent}/ ({names}). {USERS} names people: internal use only."),
         *([Text(f"Gate: {gate}")] if gate else []),
     ]
@@ -481,7 +481,7 @@ def compare(
     if out is not None:
         check_target(out, overwrite=force)
         refuse_inputs(out, *(path / FACTS if path.is_dir() else path for path in audits))
-    found = hp.compare([hp.read_audit(path) for path in audits], map(_name, audits))
+    found = hp.compare([hp.read_audit(path) for path in audits], map(name_of, audits))
     if out is not None:
         hp.write_comparison(found, out, overwrite=force)
     if as_json:
@@ -504,8 +504,14 @@ def compare(
     )
 
 
-def _name(path: Path) -> str:
-    """Return the name of an audit: its folder or its file, without the path."""
+def name_of(path: Path) -> str:
+    """Return the name of an audit: its folder or its file, without the path.
+
+    Examples
+    --------
+    >>> name_of(Path("audits/before/report.json")), name_of(Path("audits/after.json"))
+    ('before', 'after')
+    """
     place = real_path(path)
     if place.is_dir():
         return place.name

@@ -9,7 +9,7 @@ import typer
 
 import habitprint as hp
 from habitprint.cli.options import ForceOption, JsonOption
-from habitprint.cli.screen import ProgressBar, tell, written
+from habitprint.cli.screen import tell, written
 from habitprint.datasets.synthetic import CallsTwin
 from habitprint.errors import InputError, require_option
 from habitprint.flags import INPUT, OUTPUT, flag
@@ -17,7 +17,7 @@ from habitprint.formatting import percent
 from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, table_output
 from habitprint.matching import Method
-from habitprint.progress import Progress, silent
+from habitprint.progress import Progress, ProgressBar, silent
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
 from habitprint.wording.blocks import Block, Command, Heading, Table, Text, table
 

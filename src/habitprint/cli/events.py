@@ -22,7 +22,7 @@ from habitprint.cli.options import (
     refuse_inputs,
     refuse_on_spark,
 )
-from habitprint.cli.screen import ProgressBar, tell
+from habitprint.cli.screen import tell
 from habitprint.datasets.tracks import find_tracks, is_tracks, read_tracks
 from habitprint.errors import InputError
 from habitprint.events import ReadAs, refuse_absent_ids
@@ -36,6 +36,7 @@ from habitprint.io.tables import check_writable, collect, find_label, read_table
 from habitprint.periods import Period
 from habitprint.periods.day_table import DAYS, CountedAs
 from habitprint.periods.split import SIDES, Sides
+from habitprint.progress import ProgressBar
 from habitprint.wording.blocks import Block, Command, Text, table, terms
 from habitprint.wording.findings import told
 
@@ -67,8 +68,8 @@ SYNTAX = {
         "write --days monday..wednesday",
     ),
     "--count": ("is not a quantity", "habitprint counts visits or seconds", "write --count visits or --count seconds"),
-    "--release": ("is not a range of days", "a range has a first and a last day", "write 2012-04-09..2012-04-15"),
-    "--known": ("is not a range of days", "a range has a first and a last day", "write 2012-04-16..2012-04-22"),
+    "--release-span": ("is not a range of days", "a range has a first and a last day", "write 2012-04-09..2012-04-15"),
+    "--known-span": ("is not a range of days", "a range has a first and a last day", "write 2012-04-16..2012-04-22"),
 }
 
 EventFiles = Annotated[
@@ -277,7 +278,7 @@ def to_box(text: str) -> hp.Box:
     return hp.Box(south, west, north, east)
 
 
-def to_span(text: str, option: str = "--release") -> tuple[str, str]:
+def to_span(text: str, option: str = "--release-span") -> tuple[str, str]:
     """Return the first and the last day of an option.
 
     Examples
@@ -351,7 +352,7 @@ def named_period(spec: hp.EventSpec) -> Period | None:
     if spec.halves:
         return hp.HalvesOfActiveWeeks(spec.first_day)
     released = None if spec.release_span is None else to_span(spec.release_span)
-    known = None if spec.known_span is None else to_span(spec.known_span, "--known")
+    known = None if spec.known_span is None else to_span(spec.known_span, "--known-span")
     if released is not None and known is not None:
         return hp.DateRanges(released, known)
     return hp.AllOtherTime(released, known) if asked else None

@@ -11,7 +11,7 @@ from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
 from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOption, check_outputs, given, refuse
-from habitprint.cli.screen import Note, ProgressBar, tell, written
+from habitprint.cli.screen import Note, tell, written
 from habitprint.cli.tables import AttackOptions
 from habitprint.conversion import is_release
 from habitprint.errors import InputError, first_few
@@ -20,7 +20,7 @@ from habitprint.forecasting import MOST_PEOPLE
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
 from habitprint.io.files import write_all
-from habitprint.progress import Progress
+from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Cell, Table, Text, table
 from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
 

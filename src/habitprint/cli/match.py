@@ -1,10 +1,10 @@
 """``habitprint match``, ``path`` and ``train``: matchings of the users of two tables, and the weight for them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
@@ -22,7 +22,7 @@ from habitprint.cli.options import (
     refuse_inputs,
     refuse_on_spark,
 )
-from habitprint.cli.screen import Note, ProgressBar, tell, written
+from habitprint.cli.screen import Note, tell, written
 from habitprint.cli.tables import (
     AttackOptions,
     ChosenWeight,
@@ -40,7 +40,7 @@ from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.io.files import check_target, write_all
 from habitprint.io.tables import read_table, table_output, write_table
 from habitprint.matching.match import NO_SHARED_PLACE, SolverOptions
-from habitprint.progress import Progress
+from habitprint.progress import Progress, ProgressBar
 from habitprint.training import confident_rates
 from habitprint.truth import common_users
 from habitprint.wording.blocks import Block, Cell, Command, Heading, Table, Terms, Text, table, terms
@@ -125,7 +125,7 @@ def match(
         else:
             found = _match_on_spark(files, spec, tables, how, spark, out, force, progress)
     matching, result = found.matching, found.result
-    facts = found.facts | {name: getattr(matching, name) for name in FACTS}
+    facts = {**found.facts, **{name: getattr(matching, name) for name in FACTS}}
     facts |= {
         "weight": matching.weight.name,
         "evaluation": None if result is None else result.to_json(),
@@ -149,7 +149,7 @@ class _Found:
     result: hp.Evaluation | None
     pairs: pl.DataFrame
     about: Terms
-    facts: dict[str, Any]
+    facts: Mapping[str, object]
     notes: list[Note]
 
 

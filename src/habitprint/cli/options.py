@@ -3,7 +3,7 @@
 import functools
 import inspect
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,10 @@ OtherReleases = Annotated[
         ATTACKER,
         metavar="RELEASE",
     ),
+]
+SensitivePlaces = Annotated[
+    Path | None,
+    flag("File with the column place: sensitive places. Claims about them are also measured on their own.", ATTACKER),
 ]
 PlotOption = Annotated[Path | None, flag("File for a chart: .svg, .png, .html, or .json for Vega-Lite.", OUTPUT)]
 
@@ -77,16 +81,17 @@ class _Option:
     name: str
     kind: Any
     default: object
-    text: str | None
-    told: dict[str, Any]
+    told: flag
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.told["names"] or (f"--{self.name.replace('_', '-')}",)
+        return self.told.names or (f"--{self.name.replace('_', '-')}",)
 
     @property
     def is_many(self) -> bool:
-        return get_origin(self.kind) is tuple
+        """Return whether the option may be repeated."""
+        origins = {get_origin(kind) for kind in self.kinds if get_args(kind)[-1:] == (...,) or str in self.kinds}
+        return bool(origins & {tuple, Sequence})
 
     @property
     def kinds(self) -> set[object]:
@@ -108,15 +113,15 @@ class _Option:
 
     def read(self, value: Any) -> object:
         """Return the value from the text of the command line."""
-        if self.told["read"] is not None:
-            return self.default if value is None else self.told["read"](value, self.named(value))
+        if self.told.read is not None:
+            return self.default if value is None or value == [] else self.told.read(value, self.named(value))
         if isinstance(value, str) and self.is_checked:
             return self._checked(value)
         return tuple(value or ()) if self.is_many else value
 
     def _checked(self, text: str) -> object:
         """Return a choice or a number, or raise `InputError`."""
-        least, most, whole = self.told["least"], self.told["most"], "whole " if int in self.kinds else ""
+        least, most, whole = self.told.least, self.told.most, "whole " if int in self.kinds else ""
         value: float | None = None
         if not self.choices:
             with suppress(ValueError):
@@ -127,21 +132,21 @@ class _Option:
         wanted = f"one of {', '.join(self.choices)}" if self.choices else f"a {whole}number{limits}"
         name, usual = self.names[0], self.default not in (None, inspect.Parameter.empty)
         example = self.default if usual else next(iter(self.choices), max(least or 0, 10))
-        why = str(self.text)
-        raise InputError(
-            f"{name} {text!r} is not {wanted}", why=why[:1].lower() + why[1:].rstrip("."), fix=f"write {name} {example}"
-        )
+        why = self.told.text[:1].lower() + self.told.text[1:].rstrip(".")
+        raise InputError(f"{name} {text!r} is not {wanted}", why=why, fix=f"write {name} {example}")
 
     def shown(self, value: Any) -> object:
         """Return the value as the command line takes it."""
-        if self.told["read"] is not None and not isinstance(value, (str, float)):
+        if self.is_many:
+            return [value] if isinstance(value, str) else list(value)
+        if self.told.read is not None and isinstance(value, (list, tuple)):
             return ",".join(value)
-        return list(value) if self.is_many else value
+        return value
 
     def parameter(self, taken: Collection[str] = ()) -> inspect.Parameter:
         """Return the parameter for typer, without names that are in use."""
-        shown, default, metavar = self.kind, self.default, self.told["metavar"]
-        if self.told["read"] or self.is_many:
+        shown, default, metavar = self.kind, self.default, self.told.metavar
+        if self.told.read or self.is_many:
             each = Path if get_args(self.kind)[:1] == (Path,) else str
             shown, default = list[each] | None if self.is_many else str | None, None  # type: ignore[valid-type]
         elif self.is_checked:
@@ -149,9 +154,9 @@ class _Option:
             default = default if default in (None, inspect.Parameter.empty) else str(default)
         option = typer.Option(
             *(name for name in self.names if name not in taken),
-            help=self.text,
+            help=self.told.text,
             metavar=metavar,
-            rich_help_panel=self.told["panel"],
+            rich_help_panel=self.told.panel,
         )
         return inspect.Parameter(
             self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shown, option]
@@ -161,13 +166,9 @@ class _Option:
 def _option(name: str, annotation: object, default: object) -> _Option | None:
     """Return the option that an annotation describes by its `flag`; None if it has none."""
     kind, *told = get_args(annotation) or (annotation,)
-    flags = [one for one in told if isinstance(one, msgspec.Meta)]
-    if not flags:
-        return None
+    flags = [one for one in told if isinstance(one, flag)]
     is_asked_for = default is msgspec.NODEFAULT
-    return _Option(
-        name, kind, inspect.Parameter.empty if is_asked_for else default, flags[0].description, flags[0].extra or {}
-    )
+    return _Option(name, kind, inspect.Parameter.empty if is_asked_for else default, flags[0]) if flags else None
 
 
 def _options(record: type[Record]) -> list[_Option]:

@@ -13,8 +13,8 @@ import habitprint as hp
 from habitprint.auditing.protecting import Protected, ToProtect, find_earlier_key, go_on_from
 from habitprint.auditing.protecting import protect as protect_table
 from habitprint.cli import events as of_events
-from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, given, refuse
-from habitprint.cli.screen import GATE_FAILED, Mark, Note, ProgressBar, tell
+from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
+from habitprint.cli.screen import GATE_FAILED, Mark, Note, tell
 from habitprint.cli.tables import refuse_protected
 from habitprint.conversion import is_release
 from habitprint.errors import InputError
@@ -34,6 +34,7 @@ from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import Period, Span, count_release
 from habitprint.periods.periods import to_range
 from habitprint.places import Unknown
+from habitprint.progress import ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording import releases as saying
 from habitprint.wording.blocks import Block, Command, terms
@@ -187,7 +188,8 @@ class ProtectFiles(Record, frozen=True, kw_only=True):
             metavar="KNOWN",
         ),
     ] = None
-    release: Annotated[
+    sensitive: SensitivePlaces = None
+    release_span: Annotated[
         str | None,
         flag(
             "Days that you publish; default: the days that were audited. Needs --advice and events.",
@@ -240,10 +242,10 @@ def protect(
     mechanism = options.mechanism(advice, out)
     key = None if out is None or options.keep_ids else options.key or on_disk.key_file(out)
     files = [Path(file)] if advice is None or advice.events is None else of_events.files_of(file)
-    days = None if advice is None or _is_table(files, advice, table) else _days(advice, beside.release)
+    days = None if advice is None or _is_table(files, advice, table) else _days(advice, beside.release_span)
     goes_on = days is None and is_release(files[0])
     earlier_key = find_earlier_key(files[0], options.earlier_key, is_release=goes_on)
-    read = [*files, options.coarsen, known]
+    read = [*files, options.coarsen, known, beside.sensitive]
     if goes_on:
         read += [on_disk.sidecar(files[0]), on_disk.owner_file(files[0]), earlier_key]
     if out is not None:
@@ -251,7 +253,9 @@ def protect(
         _refuse_used_twice([out, on_disk.sidecar(out), on_disk.owner_file(out), key], read)
     if days is None:
         fix = "give the events that were audited and --advice, or leave it out"
-        refuse(given(beside), ["--release"], "a table", why="it selects the days of events that are counted", fix=fix)
+        refuse(
+            given(beside), ["--release-span"], "a table", why="it selects the days of events that are counted", fix=fix
+        )
     with ProgressBar() as progress:
         replaces = out is not None and is_release(out)
         progress("reading", 0, 1)
@@ -269,8 +273,10 @@ def protect(
         else:
             counts = hp.read_histograms(files[0], table)
         start = go_on_from(files[0], counts, earlier_key, table) if goes_on else ToProtect.of(counts)
-        done = protect_table(start, mechanism, theirs, keep_ids=options.keep_ids, progress=progress)
-        inputs = [*files, *([] if options.coarsen is None else [options.coarsen])]
+        done = protect_table(
+            start, mechanism, theirs, sensitive=beside.sensitive, keep_ids=options.keep_ids, progress=progress
+        )
+        inputs = [hp.InputFile.of(each) for each in (*files, options.coarsen) if each is not None]
         if out is None:
             checks = hp.check_guarantees(done.release)
         else:
@@ -322,7 +328,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
         # Periods that the audit chose itself are in its scope.
         otherwise = hp.HalvesOfRows() if ours is None or theirs is None else hp.DateRanges(ours, theirs)
         return _Days(of_events.period_or(spec, otherwise), scope.released, is_known_apart=True)
-    days = to_range("--release", of_events.to_span(release))
+    days = to_range("--release-span", of_events.to_span(release))
     span = Span.between(*days)
     period: Period = hp.AllOtherTime(released=days)
     is_apart = theirs is not None and (days[1] < theirs[0] or theirs[1] < days[0])
@@ -330,7 +336,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
         period = hp.DateRanges(days, theirs)
     elif advice.decide != "guaranteed":
         raise InputError(
-            f"--release {span.words} overlaps the days that the attacker knows ({scope.known.words})",
+            f"--release-span {span.words} overlaps the days that the attacker knows ({scope.known.words})",
             why="the advice rests on measured risk, with an attacker who does not know the released days",
             fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
@@ -440,7 +446,7 @@ def _files(
     ]
 
 
-def _safety(checks: Sequence[hp.Check], risks: hp.Risks) -> dict[str, Any]:
+def _safety(checks: Sequence[hp.Check], risks: hp.Risks) -> dict[str, object]:
     """Return guarantees, whether they hold and the evidence; and the three risks of a release."""
     guarantees = [
         {**msgspec.to_builtins(check.guarantee), "holds": check.holds, "evidence": check.evidence} for check in checks
@@ -464,6 +470,7 @@ def check(
     ] = None,
     known: Annotated[Path | None, flag("File with the attacker's counts, from another period.", ATTACKER)] = None,
     other: OtherReleases = (),
+    sensitive: SensitivePlaces = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check the guarantees of a release on the file itself.
@@ -497,9 +504,10 @@ def check(
     # Identical rows are indistinguishable unless ids, or content that was added since, distinguish them.
     is_whole = is_as_written and is_told and not strangers
     risks = hp.Risks(None, is_grouped=is_grouped(release))
-    if original is not None or known is not None or other:
+    if original is not None or known is not None or other or sensitive is not None:
         beside = on_disk.key_file(release_file)
-        risks = _measure(release, original, known, truth or (beside if beside.exists() else None), other)
+        key = truth or (beside if beside.exists() else None)
+        risks = _measure(release, original, known, key, other, sensitive)
     risks = replace(risks, guaranteed=hp.guaranteed_risk(release) if release.has_fresh_ids and is_whole else None)
     facts = {
         "file": release_file,
@@ -528,7 +536,12 @@ def check(
 
 
 def _measure(
-    release: hp.Release, original: Path | None, known: Path | None, key: Path | None, others: Sequence[Path]
+    release: hp.Release,
+    original: Path | None,
+    known: Path | None,
+    key: Path | None,
+    others: Sequence[Path],
+    sensitive: Path | None,
 ) -> hp.Risks:
     """Return the risks with rows reconstructed and places attributed; refuse where a table is missing for that."""
     if original is None or known is None:
@@ -544,4 +557,5 @@ def _measure(
             fix="give it: --truth safer.parquet.key.csv",
         )
     truth = SAME_ID if key is None else read_table(key)
-    return hp.measure_risks(original, release, known, truth, others=[hp.read_release(other) for other in others])
+    further = [hp.read_release(other) for other in others]
+    return hp.measure_risks(original, release, known, truth, others=further, sensitive=sensitive)

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from habitprint.cli.options import ForceOption, JsonOption, given, refuse_inputs
-from habitprint.cli.screen import ProgressBar, tell
+from habitprint.cli.screen import tell
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName, nearest
 from habitprint.experiments.run import SIGNS, Reproduction, finding_words, make_output
@@ -16,6 +16,7 @@ from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec
 from habitprint.flags import OUTPUT, Record, flag
 from habitprint.matching.match import to_bytes
+from habitprint.progress import ProgressBar
 from habitprint.wording.blocks import Block, Command, Heading, Text, terms
 
 ALL = "all"

@@ -1,19 +1,16 @@
-"""Output of commands: blocks as terminal text for people, JSON for programs, and progress while work goes on."""
+"""Output of commands: blocks as terminal text for people, and JSON for programs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from threading import Timer
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 import polars as pl
 import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text as Words
@@ -22,7 +19,6 @@ from habitprint.formatting import printable, printable_json
 from habitprint.wording import blocks as page
 
 GATE_FAILED = 1  # exit code of a command whose answer is no
-PATIENCE = 1.0  # seconds before progress appears
 
 
 Mark = Literal["note", "warning", "caution"]
@@ -186,52 +182,3 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise NotImplementedError(type(value).__name__)
-
-
-class ProgressBar:
-    """Show the current stage, how much of it is done, and the time left, once work has lasted; erase it in the end.
-
-    Nothing appears on a console that is not a terminal.
-
-    Examples
-    --------
-    >>> with ProgressBar() as progress:
-    ...     progress("gains", 1, 2)
-    """
-
-    def __init__(self, console: Console | None = None) -> None:
-        console = console or Screen(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("starting", total=None, note="")
-        self._stage = ""
-        # A timer, because the stage that is slow may not report for a while.
-        self._timer = Timer(PATIENCE, self._bar.start)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        self._timer.join()
-        self._bar.stop()
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """Take note that `done` of `total` units of `stage` are done."""
-        if stage != self._stage:
-            self._stage = stage
-            self._bar.reset(self._task, description=stage, total=total or None)
-        self._bar.update(self._task, completed=done, note=note)

@@ -117,7 +117,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
     ] = None
     as_is: Annotated[
         bool,
-        flag("Assume an attacker who ignores the .json file beside RELEASED and does not transform KNOWN.", ATTACKER),
+        flag("Assume a weaker attacker: they do not know the protection, and do not transform KNOWN.", ATTACKER),
     ] = False
 
     @property

@@ -256,13 +256,16 @@ class Events(Shown):
         Traceback (most recent call last):
         habitprint.errors.InputError: calls.csv has no row that can be used
           why: it has no row below its header
-          fix: check the columns with habitprint inspect; --user, --time and --place name them
+          fix: give a file with rows; check that it was copied to its end
         """
         if not counts.get(0):
+            invalid = in_words(self.in_reasons(counts))
             raise InputError(
                 f"{self.source} has no row that can be used",
-                why=in_words(self.in_reasons(counts)) or "it has no row below its header",
-                fix="check the columns with habitprint inspect; --user, --time and --place name them",
+                why=invalid or "it has no row below its header",
+                fix="check the columns with habitprint inspect; --user, --time and --place name them"
+                if invalid
+                else "give a file with rows; check that it was copied to its end",
             )
 
     def refuse_unusable(self) -> None:

@@ -20,7 +20,7 @@ from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.io import dialects
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import is_address, query_address, without_password
-from habitprint.io.files import reading, require_content, require_file
+from habitprint.io.files import reading, refuse_archive, require_content, require_file
 from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_rows, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
@@ -135,7 +135,7 @@ def find_files(path: Paths) -> list[Path]:
         )
     found: set[Path] = set()
     for pattern in patterns:
-        exact, why = Path(pattern), "habitprint reads events from a file, or from the files of a pattern"
+        exact, why = Path(pattern), "habitprint needs the events to measure a risk"
         # A file may have a name that looks like a pattern; then the file is meant.
         names = [] if os.path.lexists(exact) else glob.glob(os.fspath(pattern), recursive=True)  # noqa: PTH207
         files = [file for file in map(Path, names) if not file.is_dir()]
@@ -153,6 +153,7 @@ def _name(path: Paths) -> str:
 
 def _kind(file: Path) -> str:
     endings = [ending.lower() for ending in file.suffixes]
+    refuse_archive(file)
     kind = endings[-2] if len(endings) > 1 and endings[-1] == ".gz" else "".join(endings[-1:])
     if kind not in OPENERS or (kind not in TEXT and endings[-1] == ".gz"):
         raise InputError(

@@ -69,9 +69,10 @@ class Reading(Format, frozen=True, kw_only=True):
     time_format: Annotated[
         str | Sequence[str] | None,
         flag(
-            "Format of the times, such as '%d.%m.%Y %H:%M'; default: detected. If times are numbers: seconds, "
-            "milliseconds or microseconds (since 1970), or excel.",
-            read=lambda text, _: text,
+            "Format of the times, such as '%d.%m.%Y %H:%M'; default: detected. May be repeated: each time is read by "
+            "the first format that fits. If times are numbers: seconds, milliseconds or microseconds (since 1970), or "
+            "excel.",
+            read=lambda texts, _: texts[0] if len(texts) == 1 else tuple(texts),
         ),
     ] = None
     on_bad_rows: OnBadRows = "fail"
@@ -119,7 +120,7 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     ] = "skip"
     shared: Annotated[
         Shared,
-        flag("Treatment of user ids that share their events: keep all, merge them into one person, or drop them."),
+        flag("Treatment of user ids that have identical events: keep all, merge them into one person, or drop them."),
     ] = "keep"
     plain_ids: Annotated[bool, flag("Remove blanks around ids and leading zeros.")] = False
     without_user: Annotated[
@@ -131,18 +132,16 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     release_span: Annotated[
         str | None,
         flag(
-            "Days that you publish. Without --known, the attacker knows all other days.",
+            "Days that you publish. Without --known-span, the attacker knows all other days.",
             MAIN,
-            names=("--release-span", "--release"),
             metavar=SPAN,
         ),
     ] = None
     known_span: Annotated[
         str | None,
         flag(
-            "Days that the attacker knows. Without --release, you publish all other days.",
+            "Days that the attacker knows. Without --release-span, you publish all other days.",
             PERIODS,
-            names=("--known-span", "--known"),
             metavar=SPAN,
         ),
     ] = None

@@ -237,7 +237,7 @@ def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
             f"{sample.filter(~fits)[0]!r}",
             why=f"habitprint cannot read all of them as {commonest}",
             fix=f"name one format, so that others are invalid rows: --time-format {shlex.quote(commonest)} "
-            f"(time_format={commonest!r} in Python, or a list of formats)",
+            f"(time_format={commonest!r} in Python); or all of them, each with --time-format",
         )
     different: list[str] = []
     for fmt in fitting:

@@ -223,10 +223,10 @@ class SpecFile:
     claims: tuple[ClaimName, ...] = ()
     repeats: int = 1
     log: bool = False
-    events: dict[str, Any] = field(default_factory=dict)
-    periods: dict[str, Any] = field(default_factory=dict)
+    events: dict[str, object] = field(default_factory=dict)
+    periods: dict[str, object] = field(default_factory=dict)
     vary: dict[str, Annotated[list[int | float | str], msgspec.Meta(min_length=1)]] = field(default_factory=dict)
-    setting: dict[str, Any] = field(default_factory=dict)
+    setting: dict[str, object] = field(default_factory=dict)
 
 
 def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, DataSource]:

@@ -21,6 +21,7 @@ HOST = r"(?:[\w.\-]*|\[[0-9a-fA-F:.]+\])(?::\d+)?"
 # The public part of an address, after the user: hosts and a database. Any other part may belong to a secret.
 PUBLIC = re.compile(rf"{HOST}(?:,{HOST})*(?:/[^?#&=;@:\s]*)?")
 PATH = re.compile(r"/[^?#]*")  # of a file, which has no user
+USER = re.compile(r"[\w.%+\-]+")
 HIDDEN = "…"
 PARTS = "[:/@?#;&]"  # the signs between the parts of an address
 OF_FILES = ("sqlite", "duckdb")
@@ -38,6 +39,18 @@ ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
 ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql"}
+# The package of a driver or of a dialect, where it has another name.
+PACKAGES = {
+    "MySQLdb": "mysqlclient",
+    "psycopg": "'psycopg[binary]'",
+    "psycopg2": "psycopg2-binary",
+    "snowflake": "snowflake-sqlalchemy",
+    "bigquery": "sqlalchemy-bigquery",
+    "redshift": "sqlalchemy-redshift",
+    "databricks": "databricks-sqlalchemy",
+    "clickhouse": "clickhouse-sqlalchemy",
+    "duckdb": "duckdb-engine",
+}
 # The first statement that makes a transaction read-only. Other databases have none: there, only a rollback helps.
 READ_ONLY = {
     "postgresql": "set transaction read only",
@@ -74,6 +87,27 @@ def without_password(address: str) -> str:
     'my calls.parquet'
     """
     return f"{address.partition('://')[0]}://{_public(address)}" if is_address(address) else address
+
+
+def with_user(address: str) -> str:
+    """Return an address to paste into a command: with its user, and PASSWORD in place of a password.
+
+    The text after ``?`` may hold secrets, so it is left out. The name of a file is returned unchanged.
+
+    Examples
+    --------
+    >>> with_user("postgresql://me:pa/ss@host/calls?sslpassword=x")
+    'postgresql://me:PASSWORD@host/calls'
+    >>> with_user("postgresql://me@host/calls"), with_user("my calls.parquet")
+    ('postgresql://me@host/calls', 'my calls.parquet')
+    """
+    public = without_password(address)
+    scheme, _, rest = address.partition("://")
+    user, at, _ = rest.partition("?")[0].rpartition("@")
+    name, colon, _ = user.partition(":")
+    if not (is_address(address) and at and USER.fullmatch(name)) or _public(address) == HIDDEN:
+        return public
+    return f"{scheme}://{name}{':PASSWORD' if colon else ''}@{_public(address)}"
 
 
 def _public(address: str) -> str:
@@ -176,6 +210,7 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     if not has_driver and importlib.util.find_spec("sqlalchemy") is None:
         raise not_installed(shown, "SQLAlchemy, or the ADBC driver of the database,", "sql")
     try:
+        _require_driver(address, shown, is_needed=not has_driver)
         with reading(shown, why=f"the query was {sql!r}", fix=CHECK):
             return _by_adbc(driver, address, sql) if driver and has_driver else _by_sqlalchemy(address, sql)
     except InputError as error:
@@ -216,6 +251,31 @@ def _by_adbc(driver: str, address: str, sql: str) -> pl.DataFrame:
             return pl.read_database(sql, connection)
         finally:
             connection.rollback()
+
+
+def _require_driver(address: str, shown: str, *, is_needed: bool) -> None:
+    """Raise `InputError` if SQLAlchemy lacks its driver for an address: the error names the package."""
+    if not is_needed:
+        return
+    import sqlalchemy  # noqa: PLC0415 - an extra
+
+    scheme = address.partition("://")[0].lower()
+    try:
+        sqlalchemy.create_engine(address).dispose()
+    except sqlalchemy.exc.NoSuchModuleError:
+        driver = scheme.partition("+")[0]
+    except ModuleNotFoundError as error:
+        driver = str(error.name)
+    except Exception:  # noqa: BLE001 - drivers raise what they like; the query meets it again, and it is told there
+        return
+    else:
+        return
+    package = PACKAGES.get(driver, driver)
+    raise InputError(
+        f"cannot read {shown}: its driver is not installed",
+        why=f"SQLAlchemy reads {scheme} with the package {package}",
+        fix=f"pip install {package}; or export the table as CSV or Parquet",
+    )
 
 
 def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from typing import IO
 
 from polars.exceptions import PanicException, PolarsError
 
-from habitprint.errors import InputError, first_line
+from habitprint.errors import InputError, first_few, first_line
 
 if sys.platform != "win32":
     import fcntl
@@ -37,11 +37,13 @@ OF_POLARS = (PolarsError, PanicException, OverflowError, RecursionError)
 
 
 # The first bytes of kinds of files: in words, with the endings of their names.
+ZIP, UNZIP = b"PK\x03\x04", "; if it is no workbook, unzip it first"
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz")
 MARKS: dict[bytes, tuple[str, tuple[str, ...]]] = {
     b"PAR1": ("it is a Parquet file", (".parquet",)),
     b"\x1f\x8b": ("it is compressed (gzip)", (".gz",)),
     b"SQLite format 3\x00": ("it is a SQLite file", (".sqlite", ".sqlite3", ".db")),
-    b"PK\x03\x04": ("it is a ZIP archive, as Excel files are", (".xlsx", ".ods")),
+    ZIP: ("it is a ZIP archive, as Excel files are", (".xlsx", ".ods")),
     b"%PDF": ("it is a PDF file", (".pdf",)),
 }
 LONGEST_MARK = max(map(len, MARKS))
@@ -111,8 +113,27 @@ def require_content(path: Path) -> None:
             raise InputError(
                 f"cannot read {path}: {words}, though its name ends in '{path.suffix}'",
                 why="habitprint selects the format by the ending of the file name",
-                fix=f"rename the file so that it ends in {usual[0]}",
+                fix=f"rename the file so that it ends in {usual[0]}{UNZIP if mark == ZIP else ''}",
             )
+
+
+def refuse_archive(path: Path) -> None:
+    """Raise `InputError` if the ending of a name is that of an archive.
+
+    Examples
+    --------
+    >>> refuse_archive(Path("calls.zip"))
+    Traceback (most recent call last):
+    habitprint.errors.InputError: cannot read calls.zip: it is an archive
+      why: an archive can hold several files, and habitprint reads tables
+      fix: unzip it first, and give the table that is in it
+    """
+    if path.suffix.lower() in ARCHIVES:
+        raise InputError(
+            f"cannot read {path}: it is an archive",
+            why="an archive can hold several files, and habitprint reads tables",
+            fix="unzip it first, and give the table that is in it",
+        )
 
 
 def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "") -> str:
@@ -543,6 +564,50 @@ def write_folder(
                 write(made / name)
             made.rename(place)  # fails if another process wrote into it meanwhile
     return [folder / name for name in writers]
+
+
+@contextmanager
+def new_folder(folder: Path, *, entries: Collection[str], overwrite: bool) -> Iterator[Path]:
+    """Provide a folder that gets its name when the block ends well; after an error or Ctrl-C nothing is left of it.
+
+    Parameters
+    ----------
+    folder
+        The folder. It must not exist, or be empty. If `overwrite` is true, one that an earlier run left is replaced.
+    entries
+        The names in a folder of an earlier run. A folder that holds anything else is kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with new_folder(Path(place) / "new", entries=["a.txt"], overwrite=False) as made:
+    ...         _ = (made / "a.txt").write_text("a")
+    ...     os.listdir(Path(place) / "new")
+    ['a.txt']
+    """
+    check_folder(folder, overwrite=overwrite)
+    place = real_path(folder)
+    others = sorted(entry.name for entry in place.iterdir() if entry.name not in entries) if place.is_dir() else []
+    if others := [name for name in others if not DRAFT.fullmatch(name)]:
+        raise InputError(
+            f"the folder {folder} holds other files: {first_few(others)}",
+            why="habitprint replaces the folder of an earlier release, and no other files",
+            fix="give the name of a new folder",
+        )
+    with _draft(place.parent) as draft:
+        made, before = draft / place.name, draft / "before"
+        made.mkdir()
+        yield made
+        with telling_of(folder):
+            if place.is_dir() and any(place.iterdir()):
+                place.rename(before)
+            try:
+                made.rename(place)  # fails if another process wrote into it meanwhile
+            except BaseException:
+                if before.exists():
+                    before.rename(place)
+                raise
 
 
 def real_path(path: Path) -> Path:

@@ -25,6 +25,7 @@ from habitprint.io.files import (
     distinct_names,
     not_installed,
     reading,
+    refuse_archive,
     require_content,
     require_file,
     write_all,
@@ -340,6 +341,8 @@ def known_ending(path: Path, verb: str) -> str:
     """
     ending = path.suffix.lower()
     endings = READERS if verb == "read" else WRITERS
+    if verb == "read":
+        refuse_archive(path)
     if ending not in endings:
         raise InputError(
             f"cannot {verb} {path}: habitprint does not know the ending '{path.suffix}'",
@@ -479,21 +482,30 @@ def require_columns(
     )
 
 
-# Usual names of these columns that do not resemble ours.
+# Words in usual names of these columns.
 USUAL = {
-    "user": {"caller", "customer", "person", "device", "subscriber", "household", "visitor", "client", "member"},
-    "time": {"when", "date", "day", "moment", "at"},
-    "place": {"antenna", "cell", "site", "location", "poi", "store", "shop", "station", "domain", "product", "where"},
-    "count": {"n", "visits", "number", "events", "times", "freq", "frequency"},
+    column: frozenset(words.split())
+    for column, words in {
+        "user": "user caller customer person device subscriber household visitor client member msisdn imsi imei uid",
+        "time": "time timestamp datetime ts start begin when date day moment at",
+        "place": "place antenna cell lac ci cgi bts site location poi store shop station domain product where",
+        "count": "count n visits number events times freq frequency",
+    }.items()
 }
 
 
 def _nearest(column: str, names: list[str]) -> str | None:
-    """Return the name that is most similar to a missing column, if one is similar."""
-    near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
-    alike = next((name for name in names if near and name.lower() == near[0]), None)
-    usual = [name for name in names if set(re.split("[^a-z]+", name.lower())) & USUAL.get(column, set())]
-    return alike or (usual[0] if len(usual) == 1 else None)
+    """Return the name that most likely means a missing column, if one does; a name that means another never does."""
+    words = {name: set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower())) for name in names}
+    ours = USUAL.get(column, frozenset())
+    common = {name: len(words[name] & ours) for name in names}
+    usual = [name for name in names if common[name] == max(common.values()) > 0]
+    if len(usual) == 1:
+        return usual[0]
+    of_others = frozenset().union(*USUAL.values()) - ours if ours else frozenset()
+    similar = {name.lower(): name for name in usual or names if usual or not words[name] & of_others}
+    near = difflib.get_close_matches(column.lower(), similar, n=1, cutoff=0.5)
+    return similar[near[0]] if near else None
 
 
 def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:

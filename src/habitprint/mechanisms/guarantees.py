@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -123,7 +123,7 @@ class Guarantee(Tagged, frozen=True):
         """Check whether the guarantee holds."""
         raise NotImplementedError
 
-    def published(self, visible: pl.Series) -> "Guarantee":
+    def published(self, visible: pl.Series) -> Self:
         """Return the part of the guarantee that may be published with a table that shows these places."""
         del visible  # most promises name no place
         return self
@@ -240,7 +240,7 @@ class OnlyPlaces(Guarantee, frozen=True):
         others = occurring.filter(positions(occurring, to_ids(self.places, "place")) < 0).to_list()
         return Check(self, not others, {"n_places": len(occurring), "n_others": len(others), "others": others[:SHOWN]})
 
-    def published(self, visible: pl.Series) -> Guarantee:
+    def published(self, visible: pl.Series) -> Self:
         """Return the guarantee with only the places that the table shows.
 
         Examples
@@ -249,7 +249,7 @@ class OnlyPlaces(Guarantee, frozen=True):
         OnlyPlaces(places=('b',))
         """
         shown = tuple(visible.filter(positions(visible, to_ids(self.places, "place")) >= 0).to_list())
-        return OnlyPlaces(shown) if shown else self
+        return type(self)(shown) if shown else self
 
 
 class EqualTotals(Guarantee, frozen=True):

@@ -16,7 +16,7 @@ from habitprint.errors import InputError
 from habitprint.formatting import LONGEST_LINE, Shown, abbreviated, counted, cut
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import Check, Guarantee, Tagged, Unit
+from habitprint.mechanisms.guarantees import AnyGuarantee, Check, Guarantee, Tagged, Unit
 from habitprint.progress import Progress, silent
 
 SHARES = 1e-9  # totals this near to one are those of shares
@@ -96,8 +96,8 @@ class Release(Shown):
 
     histograms: Histograms
     steps: tuple["Step", ...] = ()
-    guarantees: tuple[Guarantee, ...] = ()
-    promised: tuple[Guarantee, ...] = ()
+    guarantees: tuple[AnyGuarantee, ...] = ()
+    promised: tuple[AnyGuarantee, ...] = ()
     original: Histograms | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -243,7 +243,7 @@ class Applied:
     """The result of one mechanism on histograms: see `Step` for the facts about it."""
 
     histograms: Histograms
-    guarantees: tuple[Guarantee, ...] = ()
+    guarantees: tuple[AnyGuarantee, ...] = ()
     places: tuple[str | int, ...] | None = None
     findings: dict[str, int] = field(default_factory=dict)
 
@@ -381,7 +381,7 @@ def add_step(before: Release, mechanism: Mechanism, done: Applied) -> Release:
     return Release(done.histograms, steps, tuple(kept), tuple(promised), before.original)
 
 
-def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
+def last_of_equal(guarantees: Iterable[AnyGuarantee]) -> tuple[AnyGuarantee, ...]:
     """Return each guarantee once, where it stands last: lists of places may agree by accident, early ones too.
 
     Examples

@@ -72,6 +72,7 @@ def figures_of(audit: Audit) -> dict[Pictured, Figure | None]:
         "curves": curves_figure(audit),
         "pairs": pairs_figure(audit),
         "protections": answer,
+        "frontier": answer,
         "claims": claims_figure(audit.people, audit.options.confident_target),
         "reliability": reliability_figure(audit),
         "map": map_figure(audit.place_map),

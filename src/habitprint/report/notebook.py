@@ -29,7 +29,7 @@ from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
-from habitprint.plots import drawable, plot_path
+from habitprint.plots import drawable, offline, plot_path
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
@@ -278,7 +278,7 @@ def draw(value: object, picture: Pictured | None = None) -> alt.TopLevelMixin:
 def _chart(figure: Figure) -> alt.TopLevelMixin:
     """Return a figure as one chart: with the colours of the page on paper, and a width of its own."""
     if "vconcat" in figure.pictures[0].spec:  # several panels, complete already
-        return alt.VConcatChart.from_dict(figure.pictures[0].spec)
+        return offline(figure.pictures[0].spec)
     panels: list[charts.Spec] = []
     datasets: charts.Spec = {}
     for picture in figure.pictures:
@@ -291,7 +291,7 @@ def _chart(figure: Figure) -> alt.TopLevelMixin:
     whole = panels[0] if len(panels) == 1 else {"vconcat": panels}
     theme = charts.THEME | {"background": "var(--paper)"}
     text = json.dumps(whole | {"datasets": datasets, "config": theme})
-    return alt.Chart.from_json(re.sub(r"var\((--[a-z]+)\)", lambda name: _palette().get(name[1], name[0]), text))
+    return offline(json.loads(re.sub(r"var\((--[a-z]+)\)", lambda name: _palette().get(name[1], name[0]), text)))
 
 
 @cache

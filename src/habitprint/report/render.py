@@ -4,7 +4,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,15 +14,19 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
+from habitprint.auditing.accountability import NOBODY, Accountability
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.compare import Comparison
-from habitprint.formatting import printable
+from habitprint.errors import InputError
+from habitprint.formatting import counted, printable
 from habitprint.io.files import OWNER_ONLY, Writer, check_target, write_folder, write_text
+from habitprint.mechanisms import InputFile
 from habitprint.report.charts import comparison_figure, figures_of
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Page
 from habitprint.wording.compare import build_comparison
 from habitprint.wording.pages import build_page, build_record, report_json
+from habitprint.wording.recipients import build_joint_record
 
 UNWRITABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]"  # in HTML and XML
 
@@ -91,6 +95,46 @@ def write_comparison(found: Comparison, path: str | os.PathLike[str], *, overwri
     write_text(Path(path), render_page(build_comparison(found, comparison_figure(found))), overwrite=overwrite)
 
 
+def write_record(
+    audits: Mapping[str, Audit],
+    path: str | os.PathLike[str],
+    *,
+    accountability: Accountability = NOBODY,
+    reports: Sequence[InputFile] = (),
+    overwrite: bool = False,
+) -> None:
+    """Write one record of audits under several assumptions, one row each; of one audit, its own record.
+
+    Parameters
+    ----------
+    audits
+        The audits by name, such as insider, partner and public.
+    path
+        The file, .html or .md; an existing one is kept unless `overwrite` is true.
+    accountability
+        The people and reasons behind the release. They replace those that the audits agree on.
+    reports
+        The files that hold the audits, for the record.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_record({"insider": found, "public": found}, Path(folder) / "record.md")
+    ...     (Path(folder) / "record.md").read_text().count("Target missed")
+    2
+    """
+    path = Path(path)
+    if path.suffix not in {".html", ".md"} or not audits:
+        what = f"cannot write the record of {counted(len(audits), 'audit')} to {path}"
+        raise InputError(what, why="a record is a page of one or more audits", fix="write to a file .html or .md")
+    check_target(path, overwrite=overwrite)
+    record = build_joint_record(audits, accountability, reports)
+    write_text(path, (render_page if path.suffix == ".html" else to_markdown)(record), overwrite=overwrite)
+
+
 def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
     """Write an audit into a folder, as ``habitprint audit`` does: report, record, facts, and who is at risk.
 
@@ -114,7 +158,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.3, noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.5, noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [file.name for file in hp.write_audit(found, Path(folder) / "audit")]
     ['report.html', 'record.html', 'record.md', 'report.json', 'users.parquet', 'advice.json']
@@ -224,7 +268,7 @@ def to_markdown(page: Page) -> str:
 
     Examples
     --------
-    >>> parts = blocks.terms(("Seed", "0")), blocks.Lines(("Name",))
+    >>> parts = blocks.terms(("Seed", "0")), blocks.Lines((blocks.Term("Name", ""),))
     >>> print(to_markdown(Page("Internal.", "Record", "a_b.csv", parts)))
     Internal.
     <BLANKLINE>
@@ -266,14 +310,15 @@ def _markdown(block: Block) -> list[str]:  # noqa: C901, PLR0911  (one case for 
             return ["\n".join(f"- {_plain(f'{tile.label}: {tile.value} {tile.note}')}" for tile in block.items)]
         case blocks.Table():
             rows = [[_plain(column.label) for column in block.columns], ["---"] * len(block.columns)]
-            rows += [[_plain(cell.text) for cell in row.cells] for row in block.rows]
+            notes = {cell: f" ({cell.note})" if cell.note else "" for row in block.rows for cell in row.cells}
+            rows += [[_plain(cell.text + notes[cell]) for cell in row.cells] for row in block.rows]
             return ["\n".join(f"| {' | '.join(row)} |" for row in rows), *([_plain(block.note)] if block.note else [])]
         case blocks.Figure():
             return [_plain(f"{block.title}. {block.caption}"), *_paragraphs(block.tables)]
         case blocks.Card():
             return [f"### {_plain(block.title)}", *_paragraphs(block.blocks)]
         case blocks.Lines():
-            return [f"{_plain(line)}: {'_' * 30}" for line in block.items]
+            return [f"{_plain(line.name)}: {_plain(line.meaning) or '_' * 30}" for line in block.items]
     raise TypeError(block.kind)
 
 

@@ -182,9 +182,9 @@ class Card(Block):
 
 @dataclass(frozen=True)
 class Lines(Block):
-    """Lines to fill in by hand, such as a signature."""
+    """Lines for names, days and a signature: a term without a meaning is filled in by hand."""
 
-    items: tuple[str, ...]
+    items: tuple[Term, ...]
 
 
 @dataclass(frozen=True)

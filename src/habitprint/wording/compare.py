@@ -14,6 +14,7 @@ from habitprint.wording.risk import RATE_HEADS, rate_cells
 from habitprint.wording.scope import about_scope, of_sample
 from habitprint.wording.verdict import cautions, headline
 
+BEFORE_AND_AFTER = ("before protection", "after protection")  # names of the two audits of a release
 NO_ADVICE = {
     "none is needed": "none is needed",
     "sample meets the target": "none selected: the sample meets the target, but all people may not",

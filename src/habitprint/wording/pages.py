@@ -4,18 +4,19 @@ The report has a first screen, then an appendix under headings that are question
 the same sentences beside them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
 import msgspec
 
+from habitprint.auditing.accountability import Access, Accountability
 from habitprint.auditing.audit import SCHEMA, Audit, AuditRun, Pictured
 from habitprint.events import EventSpec
 from habitprint.formatting import counted, headed, percent, printable_json, sentence
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
 from habitprint.periods.day_table import in_words as day_in_words
-from habitprint.wording import blocks, findings, people, protections, releases, risk, verdict
+from habitprint.wording import blocks, findings, people, protections, releases, risk, singling_out, verdict
 from habitprint.wording import scope as covered
 from habitprint.wording.blocks import (
     Block,
@@ -29,9 +30,13 @@ from habitprint.wording.blocks import (
     Text,
     fixed_text,
     fixed_texts,
+    terms,
 )
 
 MOST_INPUTS = 4  # files that fit on the record
+ACCESSES: dict[Access, str] = {"public": "public", "contract": "by contract", "secure-room": "in a secure room"}
+DECISIONS = ("release", "release with conditions", "do not release")
+DECISION = Text(f"Decision: {' '.join(f'☐ {decision}' for decision in DECISIONS)}")
 ALMOST_ONE = 0.99  # a bound above says nothing
 
 
@@ -58,10 +63,12 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
     gates = [f"{gate} The command ended with exit code {code}."] if gate else []
     sections: dict[str, tuple[str, Sequence[Block | None]]] = {
         "details": ("What else should you know?", [Bullets((*verdict.details(audit), *gates))]),
-        "protections": ("Which protections were tried?", protections.about_all(audit)),
+        "release": ("What was released?", _released(audit)),
+        "protections": ("Which protections were tried?", [] if audit.release else protections.about_all(audit)),
         "attacker": ("What does the attacker know?", _attacker(audit)),
         "data": ("Is the data sound?", covered.about_data(audit.data)),
         "attacks": ("Which attacks were run?", [*risk.about_all(audit), figures["attacks"]]),
+        "singling-out": ("How many people do a few places single out?", singling_out.tell_singling_out(audit)),
         "dependence": ("What does the risk depend on?", _dependence(audit, figures["curves"], figures["pairs"])),
         "time": ("What if more is known, or the release is repeated?", risk.about_time(audit)),
         "people": ("Who is at risk?", _people(audit, figures["reliability"], figures["claims"])),
@@ -72,9 +79,9 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
     }
     return Page(
         note=fixed_text("internal"),
-        title="Re-identification audit",
+        title="Re-identification audit" if audit.release is None else "Audit of a release",
         source=audit.run.source,
-        blocks=_there([*verdict.first_screen(audit), figures["answer"]]),
+        blocks=_there([*verdict.first_screen(audit), None if audit.release else figures["answer"]]),
         sections=tuple(Section(name, heading, _there(said)) for name, (heading, said) in sections.items() if said),
         ending=(
             f"Made by habitprint {audit.versions['habitprint']}. The same facts for machines are in report.json. This "
@@ -123,7 +130,7 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
         advised = audit.protections.advised
         if advised is not None and advised.confidence is not None:
             certain.append(Text(people.about_certainty(advised.confidence, "with the recommended protection")))
-        if options.person_target is not None:
+        if options.goal.person_target is not None:
             certain.append(Text(verdict.about_each_person(audit)))
     return [
         Text("A low average can hide people whose match is nearly certain. An attacker may name only these people."),
@@ -176,13 +183,15 @@ def _glossary() -> tuple[Term, ...]:
 
 def _settings(audit: Audit) -> list[Block]:
     """List the options that differ from their default, the seed, and the version of everything that was used."""
-    run, records = audit.run, [audit.options, *([] if audit.run.events is None else [audit.run.events])]
+    run, options = audit.run, audit.options
+    records = [options, options.accountability, *([] if run.events is None else [run.events])]
     named = {field.name: getattr(run, field.name) for field in fields(AuditRun) if field.name != "events"}
     told = {name: value for name, value in named.items() if value}
-    told |= {"target": audit.verdict.target, "seed": audit.options.seed}
+    told |= {"target": audit.verdict.target, "seed": options.seed}
     for record in records:
         given = {field.name: getattr(record, field.name) for field in msgspec.structs.fields(record)}
         told |= {name: value for name, value in given.items() if value != getattr(type(record)(), name)}
+    told.pop("accountability", None)  # its fields are there
     settings = [(name.replace("_", " "), _shown(value)) for name, value in told.items()]
     here = fixed_texts("options here") if audit.on_all is None else ()
     of_events = fixed_texts("options of events") if audit.run.kind == "events" else ()
@@ -231,9 +240,66 @@ def build_record(audit: Audit) -> Page:
         _facts(audit),
     ]
     parts += [_typed([("Command", run.command)])] if run.command else []
-    parts += [_inputs(run.inputs)] if run.inputs else []
-    parts.append(blocks.Lines(("Name", "Function", "Date", "Signature")))
-    return Page(fixed_text("internal"), "Record of a re-identification audit", run.source, tuple(parts))
+    parts += [_typed([("Next step", command)])] if (command := protections.command_to_apply(audit)) else []
+    parts += [inputs_table("Input files", run.inputs)] if run.inputs else []
+    parts += [*to_sign(audit.options.accountability), *about_documents()]
+    title = "Record of a re-identification audit" if audit.release is None else "Record of a release"
+    return Page(fixed_text("internal"), title, run.source, tuple(parts))
+
+
+def about_documents() -> tuple[Block, ...]:
+    """Return the annex of a record: the words of laws, guidelines and standards for its lines.
+
+    Examples
+    --------
+    >>> heading, documents = about_documents()
+    >>> documents.items[0].name
+    'GDPR, recital 26'
+    """
+    words = (entry.partition(": ") for entry in fixed_texts("documents"))
+    documents = [(name, meaning) for name, _, meaning in words]
+    documents.insert(1, ("WP216", f"{fixed_text('kinds of risk')} Text not checked."))
+    return Heading("What do laws and standards call this?"), terms(*documents)
+
+
+def to_sign(behind: Accountability, *, apart: Collection[str] = (), decided: Block = DECISION) -> tuple[Block, ...]:
+    """Return the end of a record: the people and reasons behind the release, the decision, and the signature.
+
+    Parameters
+    ----------
+    behind
+        What is known; the rest is left blank.
+    apart
+        Fields that stand elsewhere.
+    decided
+        The boxes of the decision.
+
+    Examples
+    --------
+    >>> lines, decision, _, signature = to_sign(Accountability(controller="City library"))
+    >>> lines.items[0].meaning, lines.items[1].meaning, decision.text
+    ('City library', '', 'Decision: ☐ release ☐ release with conditions ☐ do not release')
+    """
+    access = "" if behind.access is None else ACCESSES[behind.access]
+    key_until, review_on = ("" if day is None else day_in_words(day) for day in (behind.key_until, behind.review_on))
+    lines: dict[str, tuple[str, str | None]] = {
+        "controller": ("Controller", behind.controller),
+        "purpose": ("Purpose of the release", behind.purpose),
+        "recipient": ("Recipient", behind.recipient),
+        "access": ("Access", access),
+        "target_by": ("Target set by", behind.target_by),
+        "target_reason": ("Reason for the target", behind.target_reason),
+        "key_holder": ("Holder of the key", behind.key_holder),
+        "key_until": ("Key kept until", key_until),
+    }
+    responsible = dict(line for field, line in lines.items() if field not in apart)
+    signature = {"Decided by": behind.decided_by, "Function": "", "Date": "", "Signature": ""}
+    conditions = {"Advice of the data-protection officer": "", "Conditions": "", "Decision reviewed on": review_on}
+    return _lines(responsible), decided, _lines(conditions), _lines(signature)
+
+
+def _lines(items: Mapping[str, str | None]) -> blocks.Lines:
+    return blocks.Lines(tuple(Term(name, meaning or "") for name, meaning in items.items()))
 
 
 def _facts(audit: Audit) -> Terms:
@@ -242,7 +308,7 @@ def _facts(audit: Audit) -> Terms:
     program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
     again = "File paths are omitted; insert yours to run it again." if run.command else "Called from Python."
     alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
-    return blocks.terms(
+    return terms(
         ("Scope", covered.about_scope(audit.data.scope)),
         ("Cautions about the data", " ".join(grave)),
         ("Accepted findings", ", ".join(options.accept)),
@@ -251,14 +317,31 @@ def _facts(audit: Audit) -> Terms:
         ("Measured risk", f"{risk.about_strongest(audit)} That is {audit.strongest.rate.words}."),
         ("Measured on all people", risk.on_all_people(audit)),
         ("If the attacker knows more", risk.if_more_is_known(audit)),
+        ("Singling out", singling_out.about_singling_out(audit)),
         *_guaranteed(audit),
         *_advice(audit),
         ("Alternatives", " ".join(alternatives)),
-        ("Losses so far", releases.about_losses(audit.data.losses) if audit.verdict.is_protected else ""),
+        *_so_far(audit),
         ("Not covered", _not_covered(audit)),
-        ("Kinds of risk", fixed_text("kinds of risk")),
         ("Made by", f"{program} {again}"),
     )
+
+
+def _released(audit: Audit) -> list[Block]:
+    return [] if audit.release is None else [blocks.terms(*_so_far(audit)), *protections.examples_table(audit.examples)]
+
+
+def _so_far(audit: Audit) -> list[tuple[str, str]]:
+    """Return what was done to a protected table: for a release its file and protection too; else its losses."""
+    release = audit.release
+    if release is None:
+        return [("Losses so far", releases.about_losses(audit.data.losses) if audit.verdict.is_protected else "")]
+    guarantees = " ".join(sentence(releases.about_guarantee(each)) for each in release.guarantees)
+    return [
+        ("Released file", f"{_shown(release.file)}."),
+        ("Protection", f"{sentence(release.protection)} {guarantees}".strip()),
+        *((term.name, term.meaning) for term in verdict.about_release(audit).items),
+    ]
 
 
 def _attacker_in_short(audit: Audit) -> str:
@@ -267,15 +350,18 @@ def _attacker_in_short(audit: Audit) -> str:
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
     more = f" They also hold {counted(n, 'other release')} of the same people and combine them." if n else ""
     return (
-        f"The attacker holds the released table. They know habits of the same kind of {known} from another period, "
-        f"exactly and with names.{covered.attacker_of_sample(scope)}{reach} They know the protection, and apply it to "
-        f"their own data if that helps.{more} They know nothing else. {risk.how_trained(audit.training)}"
+        f"The audit assumes an attacker who holds the released table. They know the exact habits of {known} from "
+        f"another period, with names.{covered.attacker_of_sample(scope)}{reach} They know the protection, and apply it "
+        f"to their own data if that helps.{more} The audit assumes that they know nothing else. "
+        f"{risk.how_trained(audit.training)}"
     )
 
 
 def _target(audit: Audit) -> str:
     most_confident, person = audit.options.confident_target, audit.options.person_target
-    who = "You set this target; habitprint knows no legal threshold"
+    if audit.options.target_preset is not None:
+        return fixed_text("preset", preset=audit.options.target_preset, target=percent(audit.verdict.target))
+    who = "habitprint knows no legal threshold"
     if audit.options.target is None:
         who = "This is habitprint’s default, not a legal threshold"
     claims = (
@@ -302,11 +388,19 @@ def _guaranteed(audit: Audit) -> list[tuple[str, str]]:
 def _advice(audit: Audit) -> list[tuple[str, str]]:
     found = audit.protections
     advised, only = found.advised, "" if audit.verdict.passes else protections.about_only_measured(found.only_measured)
+    if audit.release is not None:
+        return []
     if advised is None or audit.verdict.passes:
         return [("Recommendation", f"{verdict.recommendation(audit).title}.{only}")]
     unseen = f" {verdict.UNSEEN}" if audit.data.scope.whole is not None else ""
     return [
-        ("Recommendation", f"Protect with “{advised.label}”. It best keeps the {SCALES[found.keep].kept}.{unseen}"),
+        (
+            "Recommendation",
+            (
+                f"Protect with “{advised.label}”. Of the protections that meet the target, it loses least "
+                f"of the {SCALES[found.keep].kept}.{unseen}"
+            ),
+        ),
         *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
         ("… re-identified", protections.measured_on(advised)),
         ("… cost", releases.about_costs(advised.losses)),
@@ -323,11 +417,18 @@ def _not_covered(audit: Audit) -> str:
     return " ".join([*fixed_texts(of_guarantee if is_guaranteed else "only measured"), *fixed_texts("not covered")])
 
 
-def _inputs(inputs: Sequence[InputFile]) -> blocks.Table:
+def inputs_table(caption: str, inputs: Sequence[InputFile]) -> blocks.Table:
+    """Return the table of files with their sizes and hashes, the first few of them.
+
+    Examples
+    --------
+    >>> inputs_table("Input files", [InputFile("calls.csv", "0" * 64, 12)]).rows[0].cells[1].text
+    '12'
+    """
     rows = [[file.name, file.n_bytes, file.sha256] for file in inputs[:MOST_INPUTS]]
     n_more = len(inputs) - MOST_INPUTS
     note = f"And {counted(n_more, 'more file')}: report.json lists them all." if n_more > 0 else ""
-    return blocks.table("Input files", ["File", "Bytes", "SHA-256"], rows, note=note)
+    return blocks.table(caption, ["File", "Bytes", "SHA-256"], rows, note=note)
 
 
 def report_json(audit: Audit) -> str:
@@ -352,6 +453,7 @@ def report_json(audit: Audit) -> str:
         "findings": [findings.words_of(found) for found in audit.data.findings],
         "training": risk.about_training(audit.training),
         "on_all": risk.on_all_people(audit),
+        "singling_out": singling_out.about_singling_out(audit),
         "forecast": risk.among_more(audit),
         "curves": {curve.dimension: risk.about_curve(curve) for curve in audit.curves},
         "linkage": risk.about_linkage(audit.linkage),

@@ -48,7 +48,9 @@ def certainty_tiles(found: Confidence) -> Tiles:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False).people.confidence
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> from habitprint.auditing.people import look_closer
+    >>> _, found = look_closer(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> certainty_tiles(found).items[0].label
     'More than 50% certain'
     """
@@ -63,7 +65,9 @@ def about_calibration(found: Confidence) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False).people.confidence
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> from habitprint.auditing.people import look_closer
+    >>> _, found = look_closer(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> about_calibration(found)[:47]
     'Each match of the joint attack has a calibrated'
     """
@@ -71,9 +75,9 @@ def about_calibration(found: Confidence) -> str:
     return (
         "Each match of the joint attack has a calibrated probability of being right. It was trained on one half of the "
         "people and used on the other half. The matches were sorted by probability into ten groups. On average, the "
-        f"probability of a group differs by {percent(scores.error)} from its share of right matches. Two usual scores, "
-        f"lower is better: the Brier score is {scores.brier:.3f}, and the log loss is {scores.log_loss:.3f}. With the "
-        f"same probability for all matches, they would be {scores.brier_of_base:.3f} and {scores.log_loss_of_base:.3f}."
+        f"probability of a group and its share of right matches differ by {100 * scores.error:.2g} points. Lower "
+        f"scores are better. The Brier score is {scores.brier:.3f}; with one probability for all matches, it would be "
+        f"{scores.brier_of_base:.3f}. The log loss is {scores.log_loss:.3f}; it would be {scores.log_loss_of_base:.3f}."
     )
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve
+from habitprint.auditing.examples import ExampleRow
 from habitprint.auditing.goal import OPEN, PASS, judge
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Alternative, claims_among, users_needed
@@ -17,6 +18,7 @@ from habitprint.wording.blocks import Block, Cell, Heading, Text, fixed_text, fi
 from habitprint.wording.releases import about_costs, about_guarantee, about_mechanism, bound_in_short, risk_lines
 from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
+N_CELLS, SHOWN_OF_ID = 4, 8  # places of an example row, and letters of its id
 UNMEASURED = "The audit did not measure what such totals reveal."
 
 
@@ -51,13 +53,15 @@ def about_protections(audit: Audit) -> str:
         return f"The table meets the target of {percent(target)} without further protection.{more}"
     if not found.n_tried:
         return "No protection could be tried."
-    n_guaranteed = len(found.within(target, "guaranteed"))
+    preset = audit.options.target_preset
+    n_guaranteed = len(found.within(target, "guaranteed", preset=preset))
     # On protections that cost more than the answer only screening attacks ran.
     n_others = len(found.within(target, "measured", OPEN)) - n_guaranteed
     others = f"{counted(n_others, 'other')} met it only in our tests." if n_others else "No other met it in our tests."
     tried = f"{n_guaranteed:,} of {counted(found.n_tried, 'protection')} guarantee the target of {percent(target)}."
+    tried += "" if preset else f" {others}"  # no test can show that a preset is met
     on_all = f" {found.n_on_all:,} of them were tested on {found.n_users_in_all:,} people." if found.screened else ""
-    return f"{tried} {others}{on_all}{about_only_measured(found.only_measured)}{_why_none(audit)}"
+    return f"{tried}{on_all}{about_only_measured(found.only_measured)}{_why_none(audit)}"
 
 
 def about_only_measured(only: Trial | None) -> str:
@@ -94,7 +98,7 @@ def _why_none(audit: Audit) -> str:
     found, goal = audit.protections, audit.options.goal
     if found.advised is not None:
         return ""
-    within = found.within(goal.target, goal.decide)
+    within = found.within(goal.target, goal.decide, preset=goal.target_preset)
     is_safe = [judge(goal, trial.evidence(), criteria=("person",)) is PASS for trial in within]
     if within and goal.person_target is not None and not any(is_safe):
         return f" Under each of them, the risk of some person may exceed {percent(goal.person_target)}."
@@ -110,7 +114,7 @@ def _why_none(audit: Audit) -> str:
     scale = SCALES[goal.keep]
     losses = [(trial.loss_for(goal.keep), trial) for trial in found.trials[1:]]
     useful = [(loss, trial) for loss, trial in losses if loss is not None and loss <= scale.worst]
-    if within or not useful:
+    if within or not useful or goal.target_preset:
         return ""
     _, least = min(useful, key=lambda one: (one[1].guaranteed.stated, one[1].risk.high, one[0]))
     limit = f"with {scale.one} of at most {scale.limit}"
@@ -207,19 +211,64 @@ def _loss(trial: Trial, keep: UtilityMetric) -> Cell:
 
 # The columns of every table of protections: a head, and the cell of a trial.
 COLUMNS: dict[str, Callable[[Trial], object]] = {
-    "Row pointed at: at most": lambda trial: rounded_up(trial.guaranteed.stated),
-    "Row reconstructed, up to": lambda trial: _end(None if trial.reconstruction is None else trial.reconstruction.rate),
+    "Row pointed at, guaranteed": lambda trial: rounded_up(trial.guaranteed.stated),
+    "Row reconstructed, measured": lambda trial: _end(
+        None if trial.reconstruction is None else trial.reconstruction.rate
+    ),
     "Measured, up to": lambda trial: _at_least(trial, in_column(rounded_up(trial.risk.high)), trial.risk.high),
 }
 
 
-def about_advised(trial: Trial, periods: str | None) -> list[Block]:
+def command_to_apply(audit: Audit) -> str:
+    """Return the command that applies the recommendation, with capitals in place of files; empty without one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> command_to_apply(hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False))
+    'habitprint release RELEASED --known KNOWN --advice AUDIT --out RELEASE'
+    """
+    if audit.verdict.passes or audit.protections.advised is None:
+        return ""
+    data = "RELEASED --known KNOWN" if audit.data.events is None else "EVENTS"
+    if audit.verdict.is_protected or audit.data.scope.whole is not None:
+        return f"habitprint protect {data} --advice AUDIT --out SAFER"
+    return f"habitprint release {data} --advice AUDIT --out RELEASE"
+
+
+def examples_table(rows: Sequence[ExampleRow]) -> list[Block]:
+    """Return synthetic people before and after a protection, as the recipient would see them; nothing without them.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.examples import make_examples
+    >>> from habitprint.mechanisms import Microaggregate
+    >>> [len(block.rows) for block in examples_table(make_examples((Microaggregate(5),)))]
+    [5]
+    """
+    if not rows:
+        return []
+    shown = [
+        [row.person, _some_cells(row.before), f"{row.fresh_id[:SHOWN_OF_ID]}…", _some_cells(row.after)] for row in rows
+    ]
+    heads = ["Synthetic person", "Before: counts", "Published id", "Published row"]
+    return [table("Five synthetic people, as the recipient would see them", heads, shown, note=fixed_text("examples"))]
+
+
+def _some_cells(cells: Sequence[tuple[str, float]]) -> str:
+    shown = ", ".join(f"{place}: {value:.3g}" for place, value in cells[:N_CELLS])
+    n_more = len(cells) - N_CELLS
+    return f"{shown}, and {counted(n_more, 'more place')}" if n_more > 0 else shown
+
+
+def about_advised(trial: Trial, command: str, examples: Sequence[ExampleRow] = ()) -> list[Block]:
     """Say what a protection does and guarantees, how to apply it, and what every attack achieves on it.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> [block.kind for block in about_advised(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[1], None)]
+    >>> trial = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[1]
+    >>> [block.kind for block in about_advised(trial, "habitprint release …")]
     ['heading', 'terms', 'table', 'heading', 'command', 'text']
     """
     hides = any(promise.protects_people and promise.hides_in_groups for promise in trial.guarantees)
@@ -237,14 +286,13 @@ def about_advised(trial: Trial, periods: str | None) -> list[Block]:
     )
     people = counted(trial.risk.n, "person")
     attacks = f"The strongest of {trial.n_attacks} attacks on the protected table, with {people} in both tables"
-    split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
     return [
         Heading(f"Recommended protection: {trial.label}"),
         facts,
+        *examples_table(examples),
         attacks_table(attacks, trial.attacks, explained=False),
         Heading("How is it applied?"),
-        *([blocks.Command("Count the events", split)] if periods else []),
-        blocks.Command("Protect", "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER"),
+        *([blocks.Command("Next step", command)] if command else []),
         Text(fixed_text("files")),
     ]
 
@@ -277,7 +325,7 @@ def about_all(audit: Audit) -> list[Block]:
     >>> [block.kind for block in about_all(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))]
     ['text', 'text', 'heading', 'terms', 'table', 'heading', 'bullets']
     """
-    found, events = audit.protections, audit.data.events
+    found = audit.protections
     said: list[Block] = [Text(about_protections(audit)), Text(on_whom(found))]
     if audit.alternatives:
         alternatives = terms(*((headed(each.kind), about_alternative(each, audit)) for each in audit.alternatives))
@@ -285,7 +333,7 @@ def about_all(audit: Audit) -> list[Block]:
     if any(best.guaranteed is not None or best.measured is not None for best in found.best):
         said.append(best_table(found))
     if found.advised is not None:
-        said += about_advised(found.advised, None if events is None else events.periods_command)
+        said += about_advised(found.advised, command_to_apply(audit), audit.examples)
     caption = f"Protections tested on {found.n_users_in_all:,} people, the smallest loss first"
     said.append(trials_table(caption, found.trials, found.keep, found.chosen))
     if found.screened:
@@ -375,7 +423,7 @@ def _more_people(audit: Audit) -> str:
             f"A limit of {percent(goal.confident_target)} for the most confident claims needs "
             f"{claims}{_more_than(claims_among(goal.confident_target), n)}."
         )
-    if table.risk.high > goal.target:
+    if table.risk.high > goal.target and goal.target_preset is None:
         needed = None if audit.forecast is None else audit.forecast.needed
         said.append("Without groups, the number of people is not known." if needed is None else about_needed(needed))
     return " ".join(said)

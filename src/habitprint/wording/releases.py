@@ -7,7 +7,7 @@ the number of identical rows. The other two are measured. They stand together wh
 from collections.abc import Mapping
 
 from habitprint import mechanisms
-from habitprint.auditing.reconstruction import Attribution, Risks
+from habitprint.auditing.reconstruction import Attribution, Risks, SensitiveClaims
 from habitprint.errors import first_few
 from habitprint.formatting import at_most, counted, headed, percent, sentence
 from habitprint.losses import HALVES_SEED, SCALES
@@ -433,11 +433,37 @@ def rows_reconstructed(rate: Rate) -> str:
 def _attributed(found: Attribution) -> str:
     claims = {
         "Of the new places that they name of a person there, {} are right": found.new_places,
-        "Of the group's places that they know of this person alone, {} are still visited": found.still_visited,
+        "If the group shows a place that they know of one member only, this member still visits it in {} of cases": (
+            found.still_visited
+        ),
     }
     told = "".join(
         f". {words.format(percent(rate.value))} (base rate {percent(rate.by_chance)})"
         for words, rate in claims.items()
         if rate is not None
     )
-    return f"measured: the attacker finds the group of {percent(found.right_group.value)} of people{told}"
+    told += "" if found.sensitive is None else f". {about_sensitive(found.sensitive)}"
+    group = percent(found.right_group.value)
+    return f"measured: the attacker finds the group of {group} of people, but its rows are identical{told}"
+
+
+def about_sensitive(found: SensitiveClaims) -> str:
+    """Say how often claims about sensitive places are right, beside the base rate; or why that is not measured.
+
+    Examples
+    --------
+    >>> print(about_sensitive(SensitiveClaims(3, 2, 200, Rate.of(40, 200, by_chance=0.05))))
+    Of 200 claims about sensitive places, 20% are right (95% interval 15.0% to 26.1%; 5% without the release)
+    >>> about_sensitive(SensitiveClaims(3, 2, 4, None))
+    'Sensitive places: not measured, because only 4 claims can be made'
+    >>> about_sensitive(SensitiveClaims(3, 0, 0, None))
+    'Sensitive places: not measured, because no group shows one'
+    """
+    if found.rate is None:
+        few = f"only {counted(found.n_claims, 'claim')} can be made" if found.n_shown else "no group shows one"
+        return f"Sensitive places: not measured, because {few}"
+    interval = f"{percent(found.rate.level)} interval {found.rate.interval_words}"
+    return (
+        f"Of {found.n_claims:,} claims about sensitive places, {percent(found.rate.value)} are right ({interval}; "
+        f"{percent(found.rate.by_chance)} without the release)"
+    )

@@ -120,7 +120,9 @@ def about_strongest(audit: Audit) -> str:
     rate, name = audit.strongest.rate, audit.strongest.name
     sampled = "" if audit.data.scope.whole is None else " of the sample"
     people = f"{whole(rate.n_correct)} of {counted(rate.n, 'person')}{sampled}"
-    return f"The strongest attack is {name}. It re-identifies {people}."
+    # Identical rows are assigned by luck, so another run of the attack may re-identify more people, or fewer.
+    does = "On average, it re-identifies" if audit.verdict.is_protected else "It re-identifies"
+    return f"The strongest attack is {name}. {does} {people}."
 
 
 def repeated_attack(audit: Audit) -> Outcome | None:
@@ -256,7 +258,7 @@ to 6.6%; by chance 0.1%).'
 
 
 def among_more(audit: Audit) -> str:
-    """Say what is forecast for more people; nothing where `on_all_people` says it.
+    """Say what is forecast for more people, and for which attack; nothing where `on_all_people` says it.
 
     Examples
     --------
@@ -267,7 +269,11 @@ def among_more(audit: Audit) -> str:
     on_all, forecast = audit.on_all, audit.forecast
     if forecast is None or (on_all is not None and on_all.rate.n == forecast.n):
         return ""
-    return about_forecast(forecast)
+    repeated, strongest = repeated_attack(audit), audit.strongest
+    if repeated is None or percent(repeated.rate.value) == percent(strongest.rate.value):
+        return about_forecast(forecast)
+    followed = about_forecast(forecast, f"The attack {repeated.name}")
+    return f"{followed} The strongest attack re-identifies {percent(strongest.rate.value)}."
 
 
 def interval(found: Rate | Forecast) -> str:
@@ -476,8 +482,8 @@ def about_time(audit: Audit) -> list[Block]:
     return [*told, *([table("More time and more releases", ["", *RATE_HEADS], rows)] if rows else [])]
 
 
-def about_forecast(found: Forecast) -> str:
-    """Say what risk is forecast.
+def about_forecast(found: Forecast, attack: str = "The same attack") -> str:
+    """Say what risk is forecast, and how many people the attack re-identified.
 
     Examples
     --------
@@ -491,7 +497,7 @@ def about_forecast(found: Forecast) -> str:
     if found.n <= found.n_measured:
         return f"Among {_people(found.n)} of these people, the risk would be {share}."
     return (
-        f"Forecast for {_people(found.n)} similar people: {share}. The same attack re-identifies "
+        f"Forecast for {_people(found.n)} similar people: {share}. {attack} re-identifies "
         f"{percent(found.measured.value)} of the {_people(found.n_measured)} people measured."
         f"{' The forecast is vague: test more people.' if found.is_vague else ''}"
     )
@@ -518,8 +524,8 @@ def about_needed(needed: PeopleNeeded) -> str:
     Examples
     --------
     >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
-    For a risk within 5% without protection, a release needs about 120,000 people (at least 40,000; perhaps no number \
-is enough).
+    For a risk within 5% without protection, a release needs about 120,000 people, and at least 40,000. Perhaps no \
+number of people is enough.
     """
     start = f"For a risk within {percent(needed.target)} without protection"
     if needed.low is None:
@@ -530,8 +536,8 @@ is enough).
         )
     if needed.high is not None and needed.high <= needed.n_measured:
         return f"{start}, a release of {_people(needed.high)} people is large enough."
-    sure = "perhaps no number is enough" if needed.high is None else f"at most {_people(needed.high)}"
-    return f"{start}, a release needs about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
+    most = "Perhaps no number of people is enough." if needed.high is None else f"{_people(needed.high)} are enough."
+    return f"{start}, a release needs about {_people(needed.n)} people, and at least {_people(needed.low)}. {most}"
 
 
 def about_law(found: Forecast) -> str:
@@ -555,13 +561,13 @@ def about_law(found: Forecast) -> str:
 
 def _meaning(law: Law) -> str:
     start = max(round(law.b), 1)
-    falls = f"from about {start:,} people on, each doubling of their number leaves {percent(2**-law.a)}"
+    falls = f"from about {start:,} people on, twice as many people mean {percent(2**-law.a)} of the share"
     if law.a > STEEP:
         falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
     if law.always >= ALL:
         return "everybody is re-identified among any number of people"
     if law.always < NOTHING:
-        return f"the share falls towards zero: {falls}{'' if law.a > STEEP else ' of the share'}"
+        return f"the share falls towards zero: {falls}"
     return f"{percent(law.always)} of people are re-identified among any number of people; of the others, {falls}"
 
 

@@ -36,10 +36,15 @@ def about_scope(scope: Scope) -> str:
             f"{scope.n_known:,} of {everybody.n_known:,} people. {SAMPLED}"
         )
     in_file = f"{scope.n_in_file:,} people{'' if scope.share_of_rows is None else ' in the file'}"
-    who = f"All {in_file}" if scope.n_attacked == scope.n_in_file else f"{scope.n_attacked:,} of {in_file}"
+    before, left = scope.unprotected, ""
+    n_attacked = scope.n_attacked if before is None else before.n_attacked
+    who = f"All {in_file}" if n_attacked == scope.n_in_file else f"{n_attacked:,} of {in_file}"
+    if before is not None and (n_removed := before.n_released - scope.n_released):
+        removed = f"{n_removed:,} of {counted(before.n_released, 'person')}"
+        left = f" The protection removes {removed} from the release. {scope.n_attacked:,} are left in both tables."
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (
-        f"{who} are in both tables: released and known. Only they can be re-identified. "
+        f"{who} are in both tables: released and known. The audit tests only these people.{left} "
         f"Released: {released}{counted(scope.n_released, 'person')}. "
         f"Known to the attacker: {known}{counted(scope.n_known, 'person')}.{rows}"
     )
@@ -140,7 +145,7 @@ def _shared(events: EventsFacts) -> str:
     how = "" if part >= 1 else f" {percent(part)} of the moments were checked."
     n = events.n_users_shared
     who = f"{counted(n, 'person')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
-    return f"{who} most events with another id.{how}"
+    return f"{who} at least half of their events with another id.{how}"
 
 
 def _tables(data: DataFacts) -> Table:

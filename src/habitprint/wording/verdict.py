@@ -2,10 +2,11 @@
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.trials import Trial
-from habitprint.formatting import at_most, counted, headed, percent
-from habitprint.losses import SCALES, leaves_little
+from habitprint.formatting import at_most, counted, headed, percent, printable
+from habitprint.losses import SCALES, leaves_little, loses_much
+from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.rates import Rate, wilson_interval
-from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Text, Tile, Tiles, terms
+from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Terms, Text, Tile, Tiles, fixed_text, terms
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
 from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
@@ -31,6 +32,26 @@ def first_screen(audit: Audit) -> tuple[Block, ...]:
     return headline(audit), tiles(audit), recommendation(audit), *([Caution(" ".join(said))] if said else [])
 
 
+def summary(audit: Audit) -> str:
+    """Return the first screen as a few lines of text.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> print(summary(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).partition(chr(10))[0])
+    ✗ 100% of people can be re-identified. Target: 5%.
+    """
+    first, card = headline(audit), recommendation(audit)
+    lines = [f"{first.mark} {first.text}"]
+    lines += [f"{tile.label}: {tile.value}{tile.note and f' ({tile.note})'}" for tile in tiles(audit).items]
+    for block in card.blocks:
+        if isinstance(block, Terms):
+            lines += [card.title, *(f"{term.name}: {term.meaning}" for term in block.items)]
+        elif isinstance(block, Text):
+            lines.append(f"{card.title}. {block.text}")
+    return printable("\n".join([*lines, *(f"Caution: {said}" for said in cautions(audit))]), keep="\n")
+
+
 def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     """Return the result and the target, in at most twelve words.
 
@@ -42,13 +63,11 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     """
     verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
     people = "people" if audit.data.scope.whole is None else "sampled people"
-    average = verdict.guaranteed.stated
-    bound = f"at most {at_most(average)} of rows are pointed at correctly" if average < 1 else "none"
     if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
         return _share(audit, audit.on_all.rate, "of all people can be re-identified")
     match verdict.reason:
         case "guaranteed":
-            return _with_target(audit, f"Guaranteed: {bound}.", "met")
+            return _with_target(audit, f"Guaranteed: {_bound(audit)}.", "met")
         case "measured" | "above target" | "interval too wide":
             return _share(audit, rate, f"of {people} can be re-identified")
         case "rows reconstructed" if table.reconstruction is not None:
@@ -56,15 +75,25 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
         case "rows reconstructed" | "reconstruction not measured":
             return _with_target(audit, "Reconstruction of rows was not measured.", "open")
         case "not guaranteed":
-            return _with_target(audit, f"Guarantee: {bound}.", "open")
+            return _with_target(audit, f"Guarantee: {_bound(audit)}.", "open")
         case "too few people" | "chance above target":
             return Headline(f"{rate.n:,} people are too few to show a risk within {percent(verdict.target)}.", "open")
         case "person target":
-            limit = percent(audit.options.person_target or 0.0)
+            limit = percent(audit.options.goal.person_target or 0.0)
             return Headline(f"Some people exceed the limit per person of {limit}.", "missed")
         case "most confident target":
             limit = percent(audit.options.confident_target or 0.0)
             return Headline(f"The most confident claims are right too often. Limit: {limit}.", "missed")
+
+
+def _bound(audit: Audit) -> str:
+    """Return the guarantee that the target is about: the average, or for a preset the highest risk."""
+    guaranteed = audit.verdict.guaranteed
+    if guaranteed.stated >= 1:
+        return "none"
+    if audit.options.target_preset:
+        return f"the highest risk of any person is {at_most(guaranteed.highest)}"
+    return f"at most {at_most(guaranteed.stated)} of rows are pointed at correctly"
 
 
 def _with_target(audit: Audit, text: str, sign: Sign) -> Headline:
@@ -100,6 +129,8 @@ def tiles(audit: Audit) -> Tiles:
         rows = Tile("Rows reconstructed", "not measured", "needs the original table")
     where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
     bound = ("none", "") if guaranteed.stated >= 1 else (f"at most {at_most(guaranteed.stated)}", "pointing at a row")
+    if audit.options.target_preset and guaranteed.stated < 1:
+        bound = (f"at most {at_most(guaranteed.highest)}", "highest risk of any person")
     return Tiles(
         (
             Tile(f"Measured risk{sampled}", percent(rate.value), interval(rate)),
@@ -131,6 +162,8 @@ def recommendation(audit: Audit) -> Card:
     'No protection meets the target'
     """
     found, goal = audit.protections, audit.options.goal
+    if audit.release is not None:
+        return Card(f"Protected: {audit.release.protection}", (about_release(audit),))
     if audit.verdict.passes:
         return Card("No further protection is needed", (Text("The table meets the target."),))
     if found.chosen == 0:
@@ -140,12 +173,39 @@ def recommendation(audit: Audit) -> Card:
         tried = f"None of {counted(found.n_tried, 'protection')} tried meets the target."
         return Card("No protection meets the target", (Text(f"{tried} {about_alternatives(audit)}".strip()),))
     little = f" Little is left of the {SCALES[goal.keep].kept}." if leaves_little(goal.keep, advised.losses) else ""
-    facts = terms(
+    facts = (
         ("Guarantee", _guarantee(advised)),
         ("Measured", measured_on(advised)),
         ("Cost", f"{about_costs(advised.losses)}{little}"),
     )
-    return Card(f"Recommended protection: {advised.label}", (facts,))
+    if loses_much(goal.keep, advised.losses):
+        kept = SCALES[goal.keep].kept
+        title = f"Consider alternatives: protection loses most of the {kept}"
+        return Card(title, (Text(about_alternatives(audit)), terms(("Recommended protection", advised.label), *facts)))
+    return Card(f"Recommended protection: {advised.label}", (terms(*facts),))
+
+
+def about_release(audit: Audit) -> Terms:
+    """Return the cost of the protection of a release, and the risk before it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_release(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).items
+    ()
+    """
+    release, losses = audit.release, audit.data.losses
+    if release is None:
+        return terms()
+    rate, more = release.strongest.rate, release.knows_more
+    before = f"{percent(rate.value)} of {counted(rate.n, 'person')} could be re-identified"
+    if more is not None:
+        before += f"; {percent(more.rate.value)} of {more.rate.n:,} if the attacker knew all other time in the file"
+    return terms(
+        ("Cost", "" if losses is None else about_costs(losses)),
+        ("Before protection", f"{before} (audit of {day_in_words(release.advised_on)})."),
+        ("Other figures", fixed_text("drawn again")),
+    )
 
 
 def _guarantee(trial: Trial) -> str:
@@ -210,7 +270,7 @@ def details(audit: Audit) -> list[str]:
         said.append(about_certainty(found.advised.confidence, "with the recommended protection"))
     if options.confident_target is not None:
         said.append(about_most_confident(audit))
-    if options.person_target is not None:
+    if options.goal.person_target is not None:
         said += [about_each_person(audit), _only_pointed(found.trials[0])]
     if not found.trials[0].passes:
         said.append(about_protections(audit))
@@ -218,7 +278,7 @@ def details(audit: Audit) -> list[str]:
         said.append(
             f"The attacker is assumed to know {percent(options.overlap)} of the people. Risks count only these."
         )
-    return [*said, *([about_losses(audit.data.losses)] if verdict.is_protected else [])]
+    return [*said, *([about_losses(audit.data.losses)] if verdict.is_protected and audit.release is None else [])]
 
 
 def _about_reason(audit: Audit) -> list[str]:
@@ -238,8 +298,14 @@ def about_most_confident(audit: Audit) -> str:
 
     Examples
     --------
+    >>> from dataclasses import replace
+    >>> import msgspec
     >>> import habitprint as hp
-    >>> about_most_confident(hp.audit(hp.datasets.town(60, 20), confident_target=0.5, noise=False))[:52]
+    >>> from habitprint.rates import Rate
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> people = replace(found.people, most_confident=Rate.of(46, 50, 0.02))
+    >>> options = msgspec.structs.replace(found.options, confident_target=0.5)
+    >>> about_most_confident(replace(found, people=people, options=options))[:52]
     'Of the 50 most confident claims, 92% are right (up t'
     """
     most_confident, allowed = audit.people.most_confident, audit.options.confident_target or 0.0
@@ -260,14 +326,22 @@ def about_each_person(audit: Audit) -> str:
 
     Examples
     --------
+    >>> from dataclasses import replace
+    >>> import msgspec
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(60, 20), person_target=0.5, noise=False)
-    >>> about_each_person(found)[:51]
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> from habitprint.auditing.people import look_closer
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> _, confidence = look_closer(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> people = replace(found.people, confidence=confidence)
+    >>> options = msgspec.structs.replace(found.options, person_target=0.5)
+    >>> about_each_person(replace(found, people=people, options=options))[:51]
     'The table misses the limit of 50% per person. Of th'
     """
-    allowed, confidence, verdict = percent(audit.options.person_target or 0.0), audit.people.confidence, audit.verdict
+    goal, confidence, verdict = audit.options.goal, audit.people.confidence, audit.verdict
+    allowed = percent(goal.person_target or 0.0)
     meets = f"The table {'meets' if verdict.person_passes else 'misses'} the limit of {allowed} per person."
-    if verdict.is_protected and audit.options.decide == "guaranteed":
+    if goal.of_original(is_protected=verdict.is_protected).decide == "guaranteed":
         return f"{meets} The guaranteed highest risk of any person is {at_most(verdict.guaranteed.highest)}."
     if confidence is None:
         return f"{meets} There are too few people to estimate the risk of each."

@@ -174,7 +174,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert found.data.scope.released.words == "9 April 2012 to 15 April 2012"
     assert ("unused-rows", 1, 421) in [(each.code, each.count, each.of) for each in found.data.findings]
     assert "One attack on all 30 people" in printed
-    assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
+    assert "habitprint protect RELEASED --known KNOWN --advice audit" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
     rest = "--target 0.2 --no-noise --fail-above 0.05 --backend spark --sample 20 --out audit"
     assert found.run.command == f"habitprint audit calls {columns} {rest}"

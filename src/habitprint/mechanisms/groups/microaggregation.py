@@ -17,7 +17,7 @@ from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.groups.table import Loss
-from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity, Positive, Whole
+from habitprint.mechanisms.guarantees import AnyGuarantee, EqualContributions, KAnonymity, Positive, Whole
 from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, count_discarded, keep_users
 from habitprint.progress import Progress, silent
 
@@ -201,7 +201,8 @@ class Microaggregate(Mechanism, frozen=True):
             means = keep_users(rows, histograms.users, histograms.places, nothing=nothing, fix=fix)
         else:
             means = Histograms(rows, histograms.users, histograms.places)
-        guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
+        # Groups of one protect nobody.
+        guarantees: tuple[AnyGuarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
         sizes = np.bincount(labels)

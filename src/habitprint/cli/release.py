@@ -1,0 +1,187 @@
+"""The command ``habitprint release``: from the recommendation of an audit to a folder with the table and its record."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import habitprint as hp
+from habitprint.auditing.preparation import Subject, prepare
+from habitprint.auditing.releasing import ReleaseFolder, ToRelease
+from habitprint.auditing.sensitive import read_sensitive
+from habitprint.cli import events as of_events
+from habitprint.cli.audit import command_in_words, hash_inputs, subject_of_events, without_folder
+from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
+from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text
+from habitprint.cli.tables import TableOptions
+from habitprint.conversion import is_release
+from habitprint.errors import InputError
+from habitprint.flags import ATTACKER, INPUT, MAIN, Record, flag
+from habitprint.histograms import TableSpec
+from habitprint.io.files import check_folder
+from habitprint.progress import Progress, ProgressBar
+from habitprint.wording.blocks import Block, Command, Text
+from habitprint.wording.pages import report_json
+from habitprint.wording.verdict import about_gate, first_screen
+
+
+class ReleaseFiles(Record, frozen=True, kw_only=True):
+    """The files of a release: its audit, its folder, and with two tables of counts, all other files of the audit."""
+
+    advice: Annotated[
+        Path, flag("Folder of the audit, whose recommended protection is applied.", MAIN, metavar="AUDIT")
+    ]
+    out: Annotated[
+        Path, flag("Folder for the release. It must be new or empty. It gets the folders publish and internal.", MAIN)
+    ]
+    known: Annotated[
+        Path | None,
+        flag("With a table of counts: file with the attacker's counts, as in the audit.", ATTACKER, metavar="KNOWN"),
+    ] = None
+    truth: Annotated[
+        str | None,
+        flag("With a table of counts: file with the true pairs, as in the audit.", INPUT, metavar="FILE|same-id"),
+    ] = None
+    train: Annotated[
+        tuple[Path, Path] | None,
+        flag("The two tables on which the attacker of the audit trained.", ATTACKER, metavar="A B"),
+    ] = None
+    other: OtherReleases = ()
+    sensitive: SensitivePlaces = None
+
+
+def release(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="The events that were audited, or the table of counts that you publish.", metavar="EVENTS | RELEASED"
+        ),
+    ],
+    *,
+    beside: ReleaseFiles,
+    table: TableSpec,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Protect a table as its audit recommends, audit the written file, and write everything into one folder.
+
+    [bold]Examples[/bold]
+
+    habitprint release calls.parquet --advice audit --out april
+
+    habitprint release week1.csv --known week2.csv --advice audit --out april
+
+    [bold]What it does[/bold]
+
+    habitprint reads the data as in the audit, protects it, and checks the guarantees on the written file. Then it
+    audits this file with the same attacker and the same options, and compares both audits.
+
+    Publish the files in OUT/publish: the table, and the .json file that says what was done. Keep OUT/internal: it holds
+    the key, the owner's file, the report, and the record to sign.
+
+    If the written table misses the target, habitprint writes nothing.
+    """
+    before, advice = hp.read_audit(beside.advice), hp.read_advice(beside.advice)
+    is_events = advice.events is not None
+    data = [file] if is_events else [file, str(beside.known)]
+    further = [each for each in (*(beside.train or ()), *beside.other, beside.sensitive) if each is not None]
+    _refuse_other_options(file, before, beside, table, is_events=is_events)
+    check_folder(beside.out, overwrite=force)
+    with ProgressBar() as progress:
+        progress("reading", 0, 1)
+        if advice.events is not None:
+            subject, read = subject_of_events(file, advice.events), of_events.files_of(file)
+        else:
+            subject, read = _two_tables(file, beside, table, progress), list(map(Path, data))
+        progress("hashing the files", 0, 1)
+        _refuse_changed([*hash_inputs(data, read, None, subject), *map(hp.InputFile.of, further)], before)
+        subject = replace(subject, sensitive=None if beside.sensitive is None else read_sensitive(beside.sensitive))
+        prepared = prepare(subject, before.options, progress)
+        start = ToRelease.of_prepared(before, advice, prepared, subject.training, progress)
+        final = hp.release(
+            start, beside.out, command=_command(file, before, beside, table), overwrite=force, progress=progress
+        )
+    if as_json:
+        print_json_text(report_json(final))
+    else:
+        Screen().show(_shown(final, beside.out))
+    if final.verdict.fails_gate:
+        raise SystemExit(GATE_FAILED)
+
+
+def _refuse_other_options(
+    file: str, before: hp.Audit, beside: ReleaseFiles, table: TableSpec, *, is_events: bool
+) -> None:
+    """Raise `InputError` if an option does not apply to this data, or one of the audit is missing."""
+    if is_events:
+        why = "the audit read events, and its advice says how to read them again"
+        refuse([*given(beside), *given(table)], OF_TABLES | {each.name for each in given(table)}, "events", why=why)
+        return
+    missing = {
+        "--known KNOWN": beside.known is None,
+        "--train A B": before.training.on == "given tables" and beside.train is None,
+        "--other RELEASE": before.run.n_others != len(beside.other),
+    }
+    for option, is_missing in missing.items():
+        if is_missing:
+            raise InputError(
+                f"{option.partition(' ')[0]} is missing",
+                why="the attacker of the audit had it, and the final audit has the same attacker",
+                fix=f"give the files of the audit: {option}",
+            )
+    if is_release(file):
+        raise InputError(
+            f"{file} is a release already",
+            why="one record cannot cover two protections with two keys",
+            fix=f"release the original; or do the single steps: habitprint protect {file} --advice AUDIT, then "
+            "habitprint audit",
+        )
+
+
+OF_TABLES = {"--known", "--truth", "--train", "--other"}
+
+
+def _two_tables(file: str, beside: ReleaseFiles, table: TableSpec, progress: Progress) -> Subject:
+    assert beside.known is not None  # noqa: S101  (refused before)
+    found = TableOptions(truth=beside.truth).read(Path(file), beside.known, table, progress, needs_truth=True)
+    earlier = None if beside.train is None else TableOptions().read(*beside.train, table)
+    return Subject(
+        (found.release, found.unchanged),
+        truth=found.truth,
+        others=[hp.read_release(each) for each in beside.other],
+        training=None if earlier is None else (earlier.released, earlier.known),
+    )
+
+
+def _refuse_changed(found: Sequence[hp.InputFile], before: hp.Audit) -> None:
+    """Raise `InputError` if a file is not one that the audit read."""
+    hashes = {file.sha256 for file in before.run.inputs}
+    for file in found:
+        if hashes and file.sha256 not in hashes:
+            raise InputError(
+                f"{file.name} is not what the audit read: its SHA-256 is {file.sha256[:12]}…",
+                why="the final record must rest on the data that was audited",
+                fix="give the files that were audited; or audit this data first",
+            )
+
+
+def _command(file: str, before: hp.Audit, beside: ReleaseFiles, table: TableSpec) -> str:
+    """Return the two command lines that led to the release, without folders."""
+    named = before.run.source if before.options.name is not None else without_folder(file)
+    own = command_in_words([named], [*given(beside), *given(table)], "release")
+    return own if before.run.command is None else f"{before.run.command} && {own}"
+
+
+def _shown(final: hp.Audit, out: Path) -> list[Block]:
+    """Return the output for people: the result, the files to publish, and the files to keep."""
+    files, gate = ReleaseFolder.of(out), about_gate(final)
+    return [
+        *first_screen(final),
+        Text(""),
+        Command("To publish", f"{files.table}, {files.beside}"),
+        Command("For you alone", f"{files.internal}/ (report, record, comparison, owner's file, key)"),
+        Command("Next, sign", str(files.internal / "record.html")),
+        *([Text(f"Gate: {gate}")] if gate else []),
+    ]
