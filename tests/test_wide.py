@@ -129,7 +129,7 @@ def test_an_audit_of_two_tables_with_other_columns_prints_commands_that_run(
     found = run("audit", released.name, known.name, *names, "--target", "50%", "--no-noise", "--out", "audit")
     assert found.exit_code == 0, found.stderr
     lines = [line.partition(": ")[2] for line in found.stdout.splitlines() if ": habitprint " in line]
-    assert [line.split()[1] for line in lines] == ["protect", "audit"]
+    assert [line.split()[1] for line in lines] == ["release"]
     for line in lines:
         result = run(*shlex.split(line)[1:])
         assert result.exit_code == 0, (line, result.stderr)

@@ -242,19 +242,18 @@ def test_all_users_of_either_part_are_written_when_asked_for(calls: Path, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--release-span", "2012-04-09..2012-04-13"], ["--days", "monday..friday"]])
-def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_path: Path) -> None:
+def test_a_split_by_the_days_of_an_audit_is_the_split_of_the_audit(options: list[str], tmp_path: Path) -> None:
     path, out = tmp_path / "calls.csv", tmp_path / "out"
     days = [(user, day) for user in range(60) for day in range(9 + user % 5, 23, 1 + user % 3)]
     rows = [f"{user},2012-04-{day:02d},{user % 40}" for user, day in [*days, (60, 9), (61, 22)]]
     path.write_text("\n".join(["user,time,place", *rows]))
-    told = run("audit", path, *options, "--out", out, "--no-noise", "--target", "50%").stdout
-    command = next(line for line in told.splitlines() if ": habitprint split" in line)
-    words = [
-        word if "parquet" not in word else str(tmp_path / word)
-        for word in shlex.split(command.partition(": habitprint ")[2])
-    ]
-    split = json.loads(run(*words, "--json").stdout)
+    run("audit", path, *options, "--out", out, "--no-noise", "--target", "50%")
     data = json.loads((out / "report.json").read_text())["data"]
+    if "--release-span" not in options:
+        spans = [data["scope"][side]["ranges"][0] for side in ("released", "known")]
+        options = [*options, "--ranges", ",".join(f"{first}..{last}" for first, last in spans)]
+    words = ["split", path, *options, "--users", "all", "--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv"]
+    split = json.loads(run(*words, "--json").stdout)
     assert split["n_released_users"] == data["scope"]["n_released"]
     assert split["n_known_users"] == data["scope"]["n_known"]
     assert split["n_users"] == data["scope"]["n_attacked"]

@@ -261,7 +261,7 @@ def _write_results(folder: Path) -> None:
     hp.write_audit(hp.audit(two_tables, target=0.2, noise=False), folder / "audit")
     (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
     (folder / "report.json").write_bytes((folder / "audit" / "report.json").read_bytes())
-    _run(["audit", "e.csv", "--target", "50%", "--no-noise", "--out", "events"], folder)
+    _run(["audit", "e.csv", "--target", "70%", "--decide", "measured", "--no-noise", "--out", "events"], folder)
     (folder / "of-events.json").write_bytes((folder / "events" / "advice.json").read_bytes())
     write_weight(WEIGHTS["l1"], folder / "weight.json")
     write_weight(hp.train(*two_tables).trained.weight, folder / "learned.json")

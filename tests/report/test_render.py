@@ -286,7 +286,6 @@ def test_what_only_events_tell_is_shown_for_events(found: hp.Audit) -> None:
         n_repeats=4,
         n_users_shared=3,
         moments_looked_at=0.5,
-        periods_command=None,
     )
     changed = replace(found, data=replace(found.data, events=events))
     text = text_of(changed)

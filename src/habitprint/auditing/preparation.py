@@ -15,7 +15,7 @@ from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import read_positions
 from habitprint.auditing.sensitive import read_sensitive, require_sensitive
 from habitprint.checks import Finding, check_events, check_sides, check_tables
-from habitprint.checks.check import DAY_CODES, check_days, ranges_option
+from habitprint.checks.check import DAY_CODES, check_days
 from habitprint.checks.finding import in_order
 from habitprint.conversion import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
@@ -108,8 +108,6 @@ class EventsFacts:
         Rows that say the same as another.
     n_users_shared, moments_looked_at
         Users who share their history with another id, and the share of the moments at which that was looked for.
-    periods_command
-        Options of ``habitprint split`` that make the same periods, where these were chosen here.
     """
 
     n_rows: int
@@ -124,7 +122,6 @@ class EventsFacts:
     n_repeats: int
     n_users_shared: int
     moments_looked_at: float
-    periods_command: str | None
 
 
 @dataclass(frozen=True)
@@ -540,7 +537,7 @@ def _prepare_events(subject: Subject, events: Events, options: AuditOptions, pro
     found = check_events(days, progress=progress)
     others = [each for each in found.findings if each.code not in DAY_CODES]
     refuse(others, options.accept, events.source)
-    period, how, command = _settle(subject.period, found.calendar)
+    period, how = _settle(subject.period, found.calendar)
     refuse_to_split(events, period, active, count)
     if count == "seconds":
         days = DayTable.of(events, count).counted()
@@ -564,7 +561,6 @@ def _prepare_events(subject: Subject, events: Events, options: AuditOptions, pro
         n_repeats=found.n_repeats,
         n_users_shared=found.shared.n_users,
         moments_looked_at=found.shared.sampled,
-        periods_command=command,
     )
     told = [*_as_prepared(others, spec, count), *of_days, *sides, *_check_totals(tables)]
     scope = _scope(tables, found.n_users, parts, share_of_rows=parts.n_used / parts.n_rows)
@@ -579,15 +575,15 @@ def _known_to_attacker(tables: Scenario, options: AuditOptions) -> Scenario:
     return some
 
 
-def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsChosen, str | None]:
-    """Return the final periods, how they were chosen, and the options that name them."""
+def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsChosen]:
+    """Return the final periods, and how they were chosen."""
     if period is None or isinstance(period, HalvesOfRows):  # no other pair of periods is longer
         chosen = HalvesOfRows().cut(calendar)
-        return chosen, "halves of rows" if period is None else "given", ranges_option(chosen)
+        return chosen, "halves of rows" if period is None else "given"
     if isinstance(period, OnDays):
-        of, how, command = _settle(period.of, calendar)
-        return replace(period, of=of), how, command
-    return period, "given", None
+        of, how = _settle(period.of, calendar)
+        return replace(period, of=of), how
+    return period, "given"
 
 
 def _scope(tables: Scenario, n_in_file: int, parts: Accounted | None, **told: Any) -> Scope:
