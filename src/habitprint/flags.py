@@ -13,6 +13,8 @@ ATTACKER, PROTECTIONS, RECORD, OUTPUT, CLUSTER = "Attacker", "Protections", "Rec
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
     """Base of records of options: a field with a `flag` is an option of the commands that take the record.
 
+    The help of an option is the description of its field in the docstring of the record.
+
     Examples
     --------
     >>> class Columns(Record, frozen=True, kw_only=True):
@@ -30,7 +32,7 @@ class flag:  # noqa: N801  (an annotation that reads like a word)
     Parameters
     ----------
     text
-        The help: it describes the value.
+        The help: it describes the value. Empty for a field that is described in the docstring of its record.
     panel
         The group of options in which it stands.
     names
@@ -48,7 +50,7 @@ class flag:  # noqa: N801  (an annotation that reads like a word)
     'Input'
     """
 
-    text: str
+    text: str = ""
     panel: str = INPUT
     _: KW_ONLY
     names: tuple[str, ...] = ()

@@ -331,18 +331,27 @@ class TableKeywords(FormatKeywords, total=False):
 class TableSpec(Format, frozen=True, kw_only=True):
     """The options for reading a table of histograms: columns and format. The fields are those of `read_histograms`.
 
+    Parameters
+    ----------
+    user
+        Column that holds the user id.
+    place
+        Column that holds the place.
+    count
+        Column that holds the count.
+    duplicates
+        Several rows for one user and place: stop with an error, or add them up.
+
     Examples
     --------
     >>> TableSpec(count="visits").columns
     ('user', 'place', 'visits')
     """
 
-    user: Annotated[str, flag("Column that holds the user id.")] = "user"
-    place: Annotated[str, flag("Column that holds the place.")] = "place"
-    count: Annotated[str, flag("Column that holds the count.")] = "count"
-    duplicates: Annotated[
-        Duplicates, flag("Several rows for one user and place: stop with an error, or add them up.")
-    ] = "error"
+    user: Annotated[str, flag()] = "user"
+    place: Annotated[str, flag()] = "place"
+    count: Annotated[str, flag()] = "count"
+    duplicates: Annotated[Duplicates, flag()] = "error"
 
     @property
     def columns(self) -> tuple[str, str, str]:

@@ -136,3 +136,18 @@ def test_an_option_without_a_default_is_asked_for() -> None:
 def test_help_comes_in_groups(command: str, groups: list[str]) -> None:
     text = CliRunner().invoke(app, [command, "--help"]).output
     assert re.findall(r"╭─ ([\w ]+) ─", text)[2:] == groups  # after the arguments, and --help
+
+
+def test_every_option_and_argument_has_a_help_text() -> None:
+    commands = {"": typer.main.get_command(app)}
+    commands |= vars(commands[""])["commands"]
+    commands |= {f"datasets {name}": one for name, one in vars(commands["datasets"])["commands"].items()}
+    texts = {(name, each.name): getattr(each, "help", None) for name, one in commands.items() for each in one.params}
+    assert len(texts) > 150
+    assert not [where for where, text in texts.items() if not text or text != " ".join(text.split())]
+
+
+def test_the_help_of_a_command_leaves_out_its_parameters() -> None:
+    text = CliRunner().invoke(app, ["split", "--help"]).output
+    assert "Parameters" not in text
+    assert "released_out" not in text

@@ -1,7 +1,6 @@
 """The people and reasons behind a release, for the record that an officer signs."""
 
 from datetime import date
-from functools import partial
 from typing import Annotated, Literal, get_args
 
 from habitprint.errors import InputError, require_option
@@ -25,8 +24,8 @@ def to_date(text: str, option: str) -> date:
         raise InputError(f"{option} '{text}' is not a day", why=why, fix=fix) from error
 
 
-words = partial(flag, panel=RECORD, metavar="TEXT")
-day = partial(flag, panel=RECORD, metavar="DATE", read=to_date)
+words = flag(panel=RECORD, metavar="TEXT")
+day = flag(panel=RECORD, metavar="DATE", read=to_date)
 
 
 class Accountability(Record, frozen=True, kw_only=True):
@@ -34,25 +33,45 @@ class Accountability(Record, frozen=True, kw_only=True):
 
     The fields are options of ``habitprint audit`` and ``habitprint record``. No result depends on them.
 
+    Parameters
+    ----------
+    controller
+        Organisation that is responsible for the data (controller).
+    purpose
+        Purpose of the release.
+    recipient
+        Recipient of the released table.
+    access
+        Access to the released table: public, contract (by agreement), or secure-room.
+    target_by
+        Person or body that set the target.
+    target_reason
+        Reason for the target.
+    key_holder
+        Holder of the key, the file that tells whose row is whose.
+    key_until
+        Day until which the key is kept, such as 2027-01-31.
+    decided_by
+        Person who decides about the release.
+    review_on
+        Day on which the decision is reviewed, such as 2027-01-31.
+
     Examples
     --------
     >>> Accountability(recipient="City library", access="contract")
     Accountability(recipient='City library', access='contract')
     """
 
-    controller: Annotated[str | None, words("Organisation that is responsible for the data (controller).")] = None
-    purpose: Annotated[str | None, words("Purpose of the release.")] = None
-    recipient: Annotated[str | None, words("Recipient of the released table.")] = None
-    access: Annotated[
-        Access | None,
-        flag("Access to the released table: public, contract (by agreement), or secure-room.", RECORD),
-    ] = None
-    target_by: Annotated[str | None, words("Person or body that set the target.")] = None
-    target_reason: Annotated[str | None, words("Reason for the target.")] = None
-    key_holder: Annotated[str | None, words("Holder of the key, the file that tells whose row is whose.")] = None
-    key_until: Annotated[date | None, day("Day until which the key is kept, such as 2027-01-31.")] = None
-    decided_by: Annotated[str | None, words("Person who decides about the release.")] = None
-    review_on: Annotated[date | None, day("Day on which the decision is reviewed, such as 2027-01-31.")] = None
+    controller: Annotated[str | None, words] = None
+    purpose: Annotated[str | None, words] = None
+    recipient: Annotated[str | None, words] = None
+    access: Annotated[Access | None, flag(panel=RECORD)] = None
+    target_by: Annotated[str | None, words] = None
+    target_reason: Annotated[str | None, words] = None
+    key_holder: Annotated[str | None, words] = None
+    key_until: Annotated[date | None, day] = None
+    decided_by: Annotated[str | None, words] = None
+    review_on: Annotated[date | None, day] = None
 
     def __post_init__(self) -> None:
         if self.access is not None:

@@ -14,7 +14,6 @@ from habitprint.losses import UtilityMetric
 from habitprint.wording.findings import to_codes
 
 DEFAULT_TARGET = 0.05  # our default; it comes from no law
-PERCENT = "such as 5% or 0.05"
 RATES = ("target", "fail_above", "confident_target", "person_target", "overlap")
 
 
@@ -42,105 +41,65 @@ class AuditOptions(Record, frozen=True, kw_only=True):
 
     The fields are keywords of `habitprint.audit`, which explains them, and options of ``habitprint audit``.
 
+    Parameters
+    ----------
+    overlap
+        Share of the released people whom the attacker knows, such as 50%; default: all.
+    population
+        Number of people for whom the risk is forecast; default: ten times the people tested, or all people if a sample
+        is tested.
+    seed
+        Seed of all random choices, except protective noise and pseudonyms.
+    target
+        Largest share of people who may be re-identified, such as 5% or 0.05; default: 5%.
+    target_preset
+        Target for the highest risk of any person, in place of --target: cell-11 asks for groups of 11 or more (at most
+        1/11); ema is EMA policy 0070 (0.09, 1/11). Only the guarantee can meet it.
+    decide
+        Risk of a protected table that must meet the target: guaranteed (bound against every attack), or measured
+        (strongest attack that was run).
+    keep
+        Utility that the protection should keep: totals of places, ranking of places, patterns of each person,
+        prediction (predictive value), or number of people.
+    confident_target
+        Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).
+    person_target
+        Highest risk of any person, such as 10%: the probability that an attacker points at their row. With --decide
+        measured, the precision of the top 10% most confident claims (at least 50) must be within it.
+    counts
+        Also try protections that publish counts. By default only shares are published, because a person's total can
+        identify them.
+    noise
+        Also try noise (differential privacy), if OpenDP is installed. Results vary, because noise has no seed.
+    name
+        Name of the data in the report and the record; default: the name of its file.
+    fail_above
+        Largest risk of the audited table, such as 5%. Above it, the exit code is 1. The risk is the upper end of the
+        95% interval; of a protected table, it is the guarantee.
+    accept
+        Code of a finding that stops the audit, such as future-dates. The audit continues and records the code. May be
+        repeated.
+
     Examples
     --------
     >>> AuditOptions(target=0.01, keep="totals")
     AuditOptions(target=0.01, keep='totals')
     """
 
-    overlap: Annotated[
-        float | None, rate("Share of the released people whom the attacker knows, such as 50%; default: all.", ATTACKER)
-    ] = None
-    population: Annotated[
-        int | None,
-        flag(
-            "Number of people for whom the risk is forecast; default: ten times the people tested, or all "
-            "people if a sample is tested.",
-            ATTACKER,
-            metavar="N",
-            least=1,
-        ),
-    ] = None
-    seed: Annotated[
-        int, flag("Seed of all random choices, except protective noise and pseudonyms.", ATTACKER, least=0)
-    ] = 0
-    target: Annotated[
-        float | None, rate(f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.", MAIN)
-    ] = None
-    target_preset: Annotated[
-        TargetPreset | None,
-        flag(
-            "Target for the highest risk of any person, in place of --target: cell-11 asks for groups of 11 or more "
-            "(at most 1/11); ema is EMA policy 0070 (0.09, 1/11). Only the guarantee can meet it.",
-            PROTECTIONS,
-        ),
-    ] = None
-    decide: Annotated[
-        Decide,
-        flag(
-            "Risk of a protected table that must meet the target: guaranteed (bound against every attack), or measured "
-            "(strongest attack that was run).",
-            PROTECTIONS,
-        ),
-    ] = "guaranteed"
-    keep: Annotated[
-        UtilityMetric,
-        flag(
-            "Utility that the protection should keep: totals of places, ranking of places, patterns of each person, "
-            "prediction (predictive value), or number of people.",
-            MAIN,
-        ),
-    ] = "patterns"
-    confident_target: Annotated[
-        float | None,
-        rate(
-            "Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).", PROTECTIONS
-        ),
-    ] = None
-    person_target: Annotated[
-        float | None,
-        rate(
-            "Highest risk of any person, such as 10%: the probability that an attacker points at their row. With "
-            "--decide measured, the precision of the top 10% most confident claims (at least 50) must be within it.",
-            PROTECTIONS,
-        ),
-    ] = None
-    counts: Annotated[
-        bool,
-        flag(
-            "Also try protections that publish counts. By default only shares are published, because a person's total "
-            "can identify them.",
-            PROTECTIONS,
-        ),
-    ] = False
-    noise: Annotated[
-        bool,
-        flag(
-            "Also try noise (differential privacy), if OpenDP is installed. Results vary, because noise has no seed.",
-            PROTECTIONS,
-            names=("--noise/--no-noise",),
-        ),
-    ] = True
-    name: Annotated[
-        str | None, flag("Name of the data in the report and the record; default: the name of its file.", OUTPUT)
-    ] = None
-    fail_above: Annotated[
-        float | None,
-        rate(
-            "Largest risk of the audited table, such as 5%. Above it, the exit code is 1. The risk is the upper end of "
-            "the 95% interval; of a protected table, it is the guarantee.",
-            MAIN,
-        ),
-    ] = None
-    accept: Annotated[
-        tuple[Code, ...],
-        flag(
-            "Code of a finding that stops the audit, such as future-dates. The audit continues and records the code. "
-            "May be repeated.",
-            OUTPUT,
-            metavar="CODE",
-        ),
-    ] = ()
+    overlap: Annotated[float | None, rate(panel=ATTACKER)] = None
+    population: Annotated[int | None, flag(panel=ATTACKER, metavar="N", least=1)] = None
+    seed: Annotated[int, flag(panel=ATTACKER, least=0)] = 0
+    target: Annotated[float | None, rate(panel=MAIN)] = None
+    target_preset: Annotated[TargetPreset | None, flag(panel=PROTECTIONS)] = None
+    decide: Annotated[Decide, flag(panel=PROTECTIONS)] = "guaranteed"
+    keep: Annotated[UtilityMetric, flag(panel=MAIN)] = "patterns"
+    confident_target: Annotated[float | None, rate(panel=PROTECTIONS)] = None
+    person_target: Annotated[float | None, rate(panel=PROTECTIONS)] = None
+    counts: Annotated[bool, flag(panel=PROTECTIONS)] = False
+    noise: Annotated[bool, flag(panel=PROTECTIONS, names=("--noise/--no-noise",))] = True
+    name: Annotated[str | None, flag(panel=OUTPUT)] = None
+    fail_above: Annotated[float | None, rate(panel=MAIN)] = None
+    accept: Annotated[tuple[Code, ...], flag(panel=OUTPUT, metavar="CODE")] = ()
     accountability: Accountability = NOBODY
 
     def __post_init__(self) -> None:

@@ -65,65 +65,59 @@ OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
 
 
 class AuditBackendOptions(BackendOptions, frozen=True, kw_only=True):
-    """The backend of an audit; on Spark, the size of the sample and the precision of the attack on all people."""
+    """The backend of an audit; on Spark, the size of the sample and the precision of the attack on all people.
 
-    sample: Annotated[
-        int,
-        flag(
-            "Number of people in the sample that is audited on this machine, with Spark.", CLUSTER, least=2, metavar="N"
-        ),
-    ] = MOST_SAMPLED
-    epsilon: Annotated[
-        float | None,
-        flag("Share of the best total gain that the joint matching on Spark may miss, such as 0.01.", CLUSTER),
-    ] = None
+    Parameters
+    ----------
+    sample
+        Number of people in the sample that is audited on this machine, with Spark.
+    epsilon
+        Share of the best total gain that the joint matching on Spark may miss, such as 0.01.
+    """
+
+    sample: Annotated[int, flag(panel=CLUSTER, least=2, metavar="N")] = MOST_SAMPLED
+    epsilon: Annotated[float | None, flag(panel=CLUSTER)] = None
 
 
 class AuditFiles(TableOptions, frozen=True, kw_only=True):
-    """The files that an audit writes, and those that it reads beside the data."""
+    """The files that an audit writes, and those that it reads beside the data.
 
-    out: Annotated[Path, flag("Folder for the report. It must be new or empty.", MAIN)]
-    duplicates: Annotated[
-        Duplicates, flag("Treatment of several rows for one user and place: stop with an error, or add them up.")
-    ] = "error"
-    original: Annotated[
-        Path | None,
-        flag(
-            "Table of counts before protection, if RELEASED is protected. It is needed to measure rows reconstructed."
-        ),
-    ] = None
-    train: Annotated[
-        tuple[Path, Path] | None,
-        flag(
-            "Two earlier tables of counts with the same user ids, on which the attacker trains. With events, training "
-            "uses two halves of the attacker's data.",
-            ATTACKER,
-            metavar="A B",
-        ),
-    ] = None
+    Parameters
+    ----------
+    out
+        Folder for the report. It must be new or empty.
+    duplicates
+        Treatment of several rows for one user and place: stop with an error, or add them up.
+    original
+        Table of counts before protection, if RELEASED is protected. It is needed to measure rows reconstructed.
+    train
+        Two earlier tables of counts with the same user ids, on which the attacker trains. With events, training uses
+        two halves of the attacker's data.
+    coarsen
+        File with the columns place and to: coarser places to try. May be repeated.
+    positions
+        File with the columns place, lat and lon. The report then shows a map.
+    force
+        Replace the files of an earlier audit in the folder of --out.
+    verbose
+        Also print scope, attacks, training and notes.
+    """
+
+    out: Annotated[Path, flag(panel=MAIN)]
+    duplicates: Annotated[Duplicates, flag()] = "error"
+    original: Annotated[Path | None, flag()] = None
+    train: Annotated[tuple[Path, Path] | None, flag(panel=ATTACKER, metavar="A B")] = None
     other: OtherReleases = ()
     sensitive: SensitivePlaces = None
-    coarsen: Annotated[
-        tuple[Path, ...],
-        flag("File with the columns place and to: coarser places to try. May be repeated.", PROTECTIONS),
-    ] = ()
-    positions: Annotated[
-        Path | None, flag("File with the columns place, lat and lon. The report then shows a map.", OUTPUT)
-    ] = None
-    force: Annotated[bool, flag("Replace the files of an earlier audit in the folder of --out.", MAIN)] = False
-    verbose: Annotated[bool, flag("Also print scope, attacks, training and notes.", MAIN)] = False
+    coarsen: Annotated[tuple[Path, ...], flag(panel=PROTECTIONS)] = ()
+    positions: Annotated[Path | None, flag(panel=OUTPUT)] = None
+    force: Annotated[bool, flag(panel=MAIN)] = False
+    verbose: Annotated[bool, flag(panel=MAIN)] = False
     as_json: JsonOption = False
 
 
 def audit(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="One source of events: a table, a pattern such as 'calls/*.csv', a folder of tracks, or a database "
-            "address. Or two tables of counts: the one that you publish and the one that the attacker has.",
-            metavar="EVENTS | RELEASED KNOWN",
-        ),
-    ],
+    files: Annotated[list[str], typer.Argument(metavar="EVENTS | RELEASED KNOWN")],
     spec: hp.EventSpec,
     options: hp.AuditOptions,
     behind: hp.Accountability,
@@ -150,6 +144,12 @@ def audit(
 
     The folder of --out holds a report (report.html, report.json) and a record to sign (record.html, record.md). Both
     name no person. users.parquet lists people at risk. Keep all files internal.
+
+    Parameters
+    ----------
+    files
+        One source of events: a table, a pattern such as 'calls/*.csv', a folder of tracks, or a database address. Or
+        two tables of counts: the one that you publish and the one that the attacker has.
     """
     _refuse_other_options(files, spec, beside)
     options = msgspec.structs.replace(options, accountability=behind)
@@ -453,15 +453,9 @@ def _details(found: hp.Audit) -> list[Block]:
 
 
 def compare(
-    audits: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Folders that habitprint audit wrote, or their report.json: the others are compared with the first.",
-            metavar="AUDIT AUDIT …",
-        ),
-    ],
+    audits: Annotated[list[Path], typer.Argument(metavar="AUDIT AUDIT …")],
     *,
-    out: Annotated[Path | None, flag("File for a page, .html.", OUTPUT, metavar="PAGE")] = None,
+    out: Annotated[Path | None, flag(panel=OUTPUT, metavar="PAGE")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -477,6 +471,13 @@ def compare(
 
     It prints the risk, the guarantee, the verdict, the losses and the recommendation of each audit. It compares each
     risk with that of the first audit, with a 95% interval. It warns if the audits differ in data or options.
+
+    Parameters
+    ----------
+    audits
+        Folders that habitprint audit wrote, or their report.json: the others are compared with the first.
+    out
+        File for a page, .html.
     """
     if out is not None:
         check_target(out, overwrite=force)

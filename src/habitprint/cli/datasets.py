@@ -12,7 +12,7 @@ from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.screen import tell, written
 from habitprint.datasets.synthetic import CallsTwin
 from habitprint.errors import InputError, require_option
-from habitprint.flags import INPUT, OUTPUT, flag
+from habitprint.flags import OUTPUT, flag
 from habitprint.formatting import percent
 from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, table_output
@@ -43,14 +43,11 @@ def list_datasets(as_json: JsonOption = False) -> None:
 
 
 def make(
-    twin: Annotated[str, typer.Argument(help="cdr: call records. web: web histories.", metavar="cdr|web")],
-    out: Annotated[Path, flag("File for the events, .parquet or .csv.", OUTPUT)],
-    users: Annotated[int | None, flag("Number of people; default: as many as in the paper.", least=1)] = None,
-    antennas: Annotated[
-        Path | None,
-        flag("File for the positions and sub-prefectures of the antennas, .parquet or .csv; only with cdr.", OUTPUT),
-    ] = None,
-    seed: Annotated[int, flag("Seed of every random choice.", least=0)] = 0,
+    twin: Annotated[str, typer.Argument(metavar="cdr|web")],
+    out: Annotated[Path, flag(panel=OUTPUT)],
+    users: Annotated[int | None, flag(least=1)] = None,
+    antennas: Annotated[Path | None, flag(panel=OUTPUT)] = None,
+    seed: Annotated[int, flag(least=0)] = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,6 +56,19 @@ def make(
     [bold]Example[/bold]
 
     habitprint datasets make cdr --users 5000 --out calls.parquet
+
+    Parameters
+    ----------
+    twin
+        cdr: call records. web: web histories.
+    out
+        File for the events, .parquet or .csv.
+    users
+        Number of people; default: as many as in the paper.
+    antennas
+        File for the positions and sub-prefectures of the antennas, .parquet or .csv; only with cdr.
+    seed
+        Seed of every random choice.
     """
     require_option("twin", twin, ("cdr", "web"))
     if antennas is not None and twin == "web":
@@ -92,8 +102,8 @@ def make(
 
 
 def demo(
-    users: Annotated[int, flag("Number of synthetic customers.", INPUT, least=10)] = 1000,
-    seed: Annotated[int, flag("Seed of every random choice.", INPUT, least=0)] = 0,
+    users: Annotated[int, flag(least=10)] = 1000,
+    seed: Annotated[int, flag(least=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Re-identify people in built-in data.
@@ -104,6 +114,13 @@ def demo(
 
     Part 1 is the first table of the paper: four students. Part 2 is a synthetic twin of its call records: invented
     customers who call as the real ones did.
+
+    Parameters
+    ----------
+    users
+        Number of synthetic customers.
+    seed
+        Seed of every random choice.
     """
     with ProgressBar() as progress:
         story = make_story(users, seed, progress)

@@ -28,7 +28,7 @@ from habitprint.errors import InputError
 from habitprint.events import ReadAs, refuse_absent_ids
 from habitprint.events.read import find_files
 from habitprint.events.spec import DayName, Reading, StaysOption
-from habitprint.flags import INPUT, OUTPUT, flag
+from habitprint.flags import OUTPUT, flag
 from habitprint.io.databases import is_address
 from habitprint.io.dialects import Format
 from habitprint.io.files import real_path, write_all
@@ -435,27 +435,9 @@ def split(
     files: EventFiles,
     spec: hp.EventSpec,
     where: BackendOptions,
-    released_out: Annotated[
-        str,
-        flag(
-            "File for the counts that you publish, .csv or .parquet; with Spark, a folder.",
-            OUTPUT,
-            names=("--released",),
-            metavar="PATH",
-        ),
-    ],
-    known_out: Annotated[
-        str, flag("File for the counts that the attacker knows.", OUTPUT, names=("--known",), metavar="PATH")
-    ],
-    users: Annotated[
-        str,
-        flag(
-            "Users that are counted: both (active in both periods), all (active in either), or a table with a "
-            "column user.",
-            INPUT,
-            metavar="both|all|TABLE",
-        ),
-    ] = "both",
+    released_out: Annotated[str, flag(panel=OUTPUT, names=("--released",), metavar="PATH")],
+    known_out: Annotated[str, flag(panel=OUTPUT, names=("--known",), metavar="PATH")],
+    users: Annotated[str, flag(metavar="both|all|TABLE")] = "both",
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -476,6 +458,15 @@ def split(
     It writes two tables of counts, which [bold]match[/bold], [bold]audit[/bold] and [bold]protect[/bold] read. Without
     options about periods, it takes the two consecutive weeks in which most users are active. Invalid rows are counted
     and left out.
+
+    Parameters
+    ----------
+    released_out
+        File for the counts that you publish, .csv or .parquet; with Spark, a folder.
+    known_out
+        File for the counts that the attacker knows.
+    users
+        Users that are counted: both (active in both periods), all (active in either), or a table with a column user.
     """
     outs = (released_out, known_out)
     if real_path(Path(released_out)) == real_path(Path(known_out)):

@@ -9,13 +9,13 @@ import typer
 import habitprint as hp
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
-from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
+from habitprint.auditing.options import DEFAULT_TARGET, to_share
 from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOption, check_outputs, given, refuse
 from habitprint.cli.screen import Note, tell, written
 from habitprint.cli.tables import AttackOptions
 from habitprint.conversion import is_release
 from habitprint.errors import InputError, first_few
-from habitprint.flags import ATTACKER, INPUT, flag
+from habitprint.flags import ATTACKER, flag
 from habitprint.forecasting import MOST_PEOPLE
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
@@ -28,38 +28,25 @@ NOT_PROTECTED = "among more people, a protection would form other groups and oth
 
 
 class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
-    """The options of a forecast: those of an attack, and method, seed, target."""
+    """The options of a forecast: those of an attack, and method, seed, target.
 
-    method: Annotated[
-        Literal["joint", "one-by-one"],
-        flag(
-            "Attack that is forecast: joint matching of all people, or the nearest match of each person alone.",
-            ATTACKER,
-        ),
-    ] = "joint"
+    Parameters
+    ----------
+    method
+        Attack that is forecast: joint matching of all people, or the nearest match of each person alone.
+    target
+        Highest share of people who may be re-identified, such as 5% or 0.05. The forecast says how many people that
+        takes. Default: the target of the audit, or 5%.
+    """
+
+    method: Annotated[Literal["joint", "one-by-one"], flag(panel=ATTACKER)] = "joint"
     seed: SeedOption = 0
-    target: Annotated[
-        float | None,
-        flag(
-            f"Highest share of people who may be re-identified, {PERCENT}. The forecast says how many people that "
-            "takes. Default: the target of the audit, or 5%.",
-            metavar="RATE",
-            read=to_share,
-        ),
-    ] = None
+    target: Annotated[float | None, flag(metavar="RATE", read=to_share)] = None
 
 
 def forecast(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Two tables of counts, released and known; or the folder of an audit, or its report.json.",
-            metavar="RELEASED KNOWN | AUDIT",
-        ),
-    ],
-    population: Annotated[
-        int, flag("Number of people in the larger population.", INPUT, least=1, most=MOST_PEOPLE, metavar="N")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="RELEASED KNOWN | AUDIT")],
+    population: Annotated[int, flag(least=1, most=MOST_PEOPLE, metavar="N")],
     spec: TableSpec,
     options: ForecastOptions,
     plot: PlotOption = None,
@@ -81,6 +68,13 @@ def forecast(
     It attacks all people, then random halves and quarters of them, and extrapolates. The interval holds for similar
     people, observed for the same time. The forecast also says how many people a release needs to meet a target. From
     the folder of an audit, it extrapolates the measured curve, and no attack runs again.
+
+    Parameters
+    ----------
+    files
+        Two tables of counts, released and known; or the folder of an audit, or its report.json.
+    population
+        Number of people in the larger population.
     """
     check_outputs(*files, options.truth, force=force, chart=plot)
     target = DEFAULT_TARGET if options.target is None else options.target

@@ -68,23 +68,13 @@ NO_TRUTH = "No accuracy: give the true pairs with --truth."
 
 
 def match(
-    released: Annotated[
-        str,
-        typer.Argument(
-            help="Table of counts that you publish: CSV, Parquet, Excel, DuckDB or SQLite; with Spark, Parquet.",
-            metavar="RELEASED",
-        ),
-    ],
-    known: Annotated[
-        str, typer.Argument(help="Table of counts that the attacker has, with real ids.", metavar="KNOWN")
-    ],
+    released: Annotated[str, typer.Argument(metavar="RELEASED")],
+    known: Annotated[str, typer.Argument(metavar="KNOWN")],
     spec: TableSpec,
     tables: AttackOptions,
     how: hp.MatchOptions,
     where: BackendOptions,
-    out: Annotated[
-        str | None, flag("File for all pairs, .csv or .parquet; with Spark, a folder.", OUTPUT, metavar="PATH")
-    ] = None,
+    out: Annotated[str | None, flag(panel=OUTPUT, metavar="PATH")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,6 +98,15 @@ def match(
     different two users are. The command finds the pairs with the smallest total weight, and proves it. With training,
     each pair has a probability of being right. If [bold]habitprint protect[/bold] wrote RELEASED, the attacker protects
     KNOWN in the same way.
+
+    Parameters
+    ----------
+    released
+        Table of counts that you publish: CSV, Parquet, Excel, DuckDB or SQLite; with Spark, Parquet.
+    known
+        Table of counts that the attacker has, with real ids.
+    out
+        File for all pairs, .csv or .parquet; with Spark, a folder.
     """
     files = (released, known)
     if where.is_spark:
@@ -281,9 +280,7 @@ def path(
     spec: TableSpec,
     tables: AttackOptions,
     solver: SolverOptions,
-    out: Annotated[
-        Path | None, flag("File for a table of size, weight, gain and price, .csv or .parquet.", OUTPUT)
-    ] = None,
+    out: Annotated[Path | None, flag(panel=OUTPUT)] = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -304,6 +301,11 @@ def path(
     users are similar, not that they are the same person. With --truth, it counts correct pairs for ten sizes. With
     --truth and training, it also counts the most confident pairs. If [bold]habitprint protect[/bold] wrote RELEASED,
     the attacker protects KNOWN in the same way.
+
+    Parameters
+    ----------
+    out
+        File for a table of size, weight, gain and price, .csv or .parquet.
     """
     check_outputs(released_file, known_file, tables.truth, force=force, table=out, chart=plot)
     with ProgressBar() as progress, warnings.catch_warnings():
@@ -398,14 +400,12 @@ def _count_confident(
 
 
 def train(
-    released_file: Annotated[
-        Path, typer.Argument(help="Earlier table of counts of people whom the attacker knows.", metavar="A")
-    ],
-    known_file: Annotated[Path, typer.Argument(help="Table of the same people in another period.", metavar="B")],
+    released_file: Annotated[Path, typer.Argument(metavar="A")],
+    known_file: Annotated[Path, typer.Argument(metavar="B")],
     spec: TableSpec,
     tables: TableOptions,
     seed: SeedOption = 0,
-    out: Annotated[Path | None, flag("File for the best weight, .json.", OUTPUT)] = None,
+    out: Annotated[Path | None, flag(panel=OUTPUT)] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -422,6 +422,15 @@ def train(
     An attacker can do this with two periods of their own data. The command tries all weights, and one that it trains on
     these people. Use the best weight with [bold]habitprint match --weight FILE[/bold]. For a protected release, first
     protect A in the same way (habitprint protect --keep-ids).
+
+    Parameters
+    ----------
+    released_file
+        Earlier table of counts of people whom the attacker knows.
+    known_file
+        Table of the same people in another period.
+    out
+        File for the best weight, .json.
     """
     if out is not None:
         check_target(out, overwrite=force)

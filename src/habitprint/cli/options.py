@@ -2,15 +2,18 @@
 
 import functools
 import inspect
+import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
 import typer
+from rich.markup import escape
 
 from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, CLUSTER, OUTPUT, Record, flag
@@ -42,6 +45,9 @@ PlotOption = Annotated[Path | None, flag("File for a chart: .svg, .png, .html, o
 OF_FILES = ("--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates")
 # Options about events that need all rows at once.
 OF_ALL_ROWS = ("--stays", "--sheet", "--sql", "--shared")
+# The section of a docstring that describes parameters or fields; and an entry of it: names, and lines of text.
+PARAMETERS = "Parameters\n----------\n"
+DESCRIBED = re.compile(r"^(\S.*)\n((?: .*\n?)+)", re.MULTILINE)
 
 
 class Given(NamedTuple):
@@ -163,19 +169,33 @@ class _Option:
         )
 
 
-def _option(name: str, annotation: object, default: object) -> _Option | None:
+def _option(name: str, annotation: object, default: object, described: Mapping[str, str] = {}) -> _Option | None:
     """Return the option that an annotation describes by its `flag`; None if it has none."""
     kind, *told = get_args(annotation) or (annotation,)
     flags = [one for one in told if isinstance(one, flag)]
+    if not flags:
+        return None
     is_asked_for = default is msgspec.NODEFAULT
-    return _Option(name, kind, inspect.Parameter.empty if is_asked_for else default, flags[0]) if flags else None
+    complete = replace(flags[0], text=flags[0].text or described.get(name, ""))
+    return _Option(name, kind, inspect.Parameter.empty if is_asked_for else default, complete)
 
 
 def _options(record: type[Record]) -> list[_Option]:
     """Return the options of a record; the format of a file comes after its columns."""
     ordered = sorted(msgspec.structs.fields(record), key=lambda field: field.name in Format.__struct_fields__)
-    found = (_option(field.name, field.type, field.default) for field in ordered)
+    described = _described(*(kind.__doc__ for kind in reversed(record.__mro__)))
+    found = (_option(field.name, field.type, field.default, described) for field in ordered)
     return [option for option in found if option is not None]
+
+
+def _described(*docstrings: str | None) -> dict[str, str]:
+    """Return the description of each parameter or field, by its name; later docstrings come before earlier ones."""
+    texts: dict[str, str] = {}
+    for docstring in docstrings:
+        _, _, section = inspect.cleandoc(docstring or "").partition(PARAMETERS)
+        for names, text in DESCRIBED.findall(section.partition("\n\n")[0]):
+            texts |= dict.fromkeys(names.split(", "), escape(" ".join(text.split())))
+    return texts
 
 
 def given(*records: Record) -> list[Given]:
@@ -198,6 +218,8 @@ def given(*records: Record) -> list[Given]:
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with the records among its parameters spelled out, so that typer sees every single option.
 
+    The help of an option or an argument is its description in the docstring of the command, or of the record.
+
     Examples
     --------
     >>> class Columns(Record, frozen=True, kw_only=True):
@@ -212,7 +234,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """
     kinds = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
-    options = {name: _option(name, kinds[name], each.default) for name, each in own.items()}
+    described = _described(command.__doc__)
+    options = {name: _option(name, kinds[name], each.default, described) for name, each in own.items()}
     taken = {option.named(None) for option in options.values() if option is not None}
     parameters: list[inspect.Parameter] = []
     for name, each in own.items():
@@ -222,7 +245,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         elif option is not None:
             parameters.append(option.parameter())
         else:
-            parameters.append(each.replace(annotation=kinds[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            shown = _with_help(kinds[name], described.get(name))
+            parameters.append(each.replace(annotation=shown, kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(**values: object) -> None:
@@ -234,9 +258,20 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
                 read[name] = values[name] if option is None else option.read(values[name])
         command(**read)
 
+    run.__doc__ = inspect.cleandoc(command.__doc__ or "").partition(PARAMETERS)[0]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     return run
+
+
+def _with_help(annotation: Any, text: str | None) -> Any:
+    """Return the annotation of an argument with its help."""
+    kind, *arguments = get_args(annotation) or (annotation,)
+    if not arguments:
+        return annotation
+    told = copy(arguments[0])
+    told.help = told.help or text
+    return Annotated[kind, told]
 
 
 def _is_record(kind: object) -> TypeGuard[type[Record]]:
@@ -244,24 +279,21 @@ def _is_record(kind: object) -> TypeGuard[type[Record]]:
 
 
 class BackendOptions(Record, frozen=True, kw_only=True):
-    """The backend: this machine, or a Spark cluster."""
+    """The backend: this machine, or a Spark cluster.
 
-    backend: Annotated[
-        Literal["here", "spark"],
-        flag("Place where habitprint computes: here (this machine) or spark, which reads and writes folders.", CLUSTER),
-    ] = "here"
-    master: Annotated[
-        str | None,
-        flag(
-            "Address of Spark, such as 'local[*]', spark://host:7077 or yarn; default: Spark's own configuration.",
-            CLUSTER,
-            metavar="URL",
-        ),
-    ] = None
-    conf: Annotated[
-        tuple[str, ...],
-        flag("Setting of Spark, such as spark.executor.memory=4g. May be repeated.", CLUSTER, metavar="KEY=VALUE"),
-    ] = ()
+    Parameters
+    ----------
+    backend
+        Place where habitprint computes: here (this machine) or spark, which reads and writes folders.
+    master
+        Address of Spark, such as 'local[*]', spark://host:7077 or yarn; default: Spark's own configuration.
+    conf
+        Setting of Spark, such as spark.executor.memory=4g. May be repeated.
+    """
+
+    backend: Annotated[Literal["here", "spark"], flag(panel=CLUSTER)] = "here"
+    master: Annotated[str | None, flag(panel=CLUSTER, metavar="URL")] = None
+    conf: Annotated[tuple[str, ...], flag(panel=CLUSTER, metavar="KEY=VALUE")] = ()
 
     @property
     def is_spark(self) -> bool:

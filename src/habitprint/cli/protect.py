@@ -19,7 +19,7 @@ from habitprint.cli.tables import refuse_protected
 from habitprint.conversion import is_release
 from habitprint.errors import InputError
 from habitprint.events.spec import SPAN
-from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS, Record, flag
+from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.formatting import counted, number, percent
 from habitprint.histograms import COLUMNS, TableSpec
 from habitprint.io.dialects import Expected
@@ -48,87 +48,75 @@ ANSWERS = {True: "holds", False: "BROKEN", None: "not checked"}
 
 
 class ProtectionOptions(Record, frozen=True, kw_only=True):
-    """Options for the protection of a table; `from_flags` knows the order in which they are applied."""
+    """Options for the protection of a table; `from_flags` knows the order in which they are applied.
 
-    k: Annotated[
-        int | None,
-        flag("Smallest number of people in a group, such as 10. Each row becomes the mean of its group.", MAIN),
-    ] = None
-    shares: Annotated[bool, flag("Publish shares instead of counts, because totals can identify people.", MAIN)] = False
-    suppress_below: Annotated[
-        float | None, flag("Smallest count that is published, such as 3. Smaller counts are removed.", PROTECTIONS)
-    ] = None
-    round_to: Annotated[
-        float | None, flag("Number, such as 5: each count is rounded to a multiple of it.", PROTECTIONS)
-    ] = None
-    merge_rare: Annotated[
-        int | None,
-        flag("Number of places to keep, the most popular ones. All others are merged into one place.", PROTECTIONS),
-    ] = None
-    top_places: Annotated[
-        int | None, flag("Number of places to keep, the most popular ones. All others are removed.", PROTECTIONS)
-    ] = None
-    coarsen: Annotated[
-        Path | None, flag("File with the columns place and to: the coarser place of each place.", PROTECTIONS)
-    ] = None
-    unknown_places: Annotated[
-        Unknown,
-        flag("Treatment of places that the --coarsen file lacks: stop with an error, or leave them out.", PROTECTIONS),
-    ] = "refuse"
-    limit_contribution: Annotated[
-        int | None, flag("Largest total of counts of one user. Larger totals are reduced to it.", PROTECTIONS)
-    ] = None
-    mean_k: Annotated[float | None, flag("Smallest mean number of people in a group; at least k.", GROUPS)] = None
-    units: Annotated[
-        int, flag("Number of whole units into which each person's row is rounded. Fewer units hide more.", GROUPS)
-    ] = UNITS
-    least_members: Annotated[
-        int, flag("Smallest number of members who visited a place. Otherwise, the group does not publish it.", GROUPS)
-    ] = 1
-    exact_means: Annotated[
-        bool,
-        flag("Use exact means, as in the paper. Rows can be reconstructed from them, so do not publish them.", GROUPS),
-    ] = False
-    loss: Annotated[
-        Loss,
-        flag(
-            "Distance between a row and its group mean that grouping minimises: l1 (absolute) or l2 (squared).", GROUPS
-        ),
-    ] = "l1"
-    method: Annotated[
-        Method,
-        flag("Algorithm that forms the groups. successive (the paper's choice) and mdav are for comparisons.", GROUPS),
-    ] = "best"
-    epsilon: Annotated[
-        float | None,
-        flag(
-            "Privacy loss ε of differential privacy, such as 1; smaller is safer. "
-            "Needs pip install 'habitprint\\[dp]'.",
-            NOISE,
-        ),
-    ] = None
-    unit: Annotated[
-        Unit, flag("Unit that the noise hides: one event, or one user (needs --limit-contribution).", NOISE)
-    ] = "user"
-    delta: Annotated[float, flag("Probability δ that the privacy loss exceeds ε, such as 1e-6.", NOISE)] = 0.0
-    key: Annotated[
-        Path | None,
-        flag(
-            "File for the key from fresh ids to your ids; default: OUT.key.csv.",
-            IDS,
-            names=("--pseudonyms",),
-            metavar="KEY",
-        ),
-    ] = None
-    keep_ids: Annotated[bool, flag("Keep the user ids of the input. The release then has no guarantee.", IDS)] = False
-    earlier_key: Annotated[
-        Path | None,
-        flag(
-            "File with the key to the input, if the input is itself a release; default: the key beside it.",
-            IDS,
-            metavar="KEY",
-        ),
-    ] = None
+    Parameters
+    ----------
+    k
+        Smallest number of people in a group, such as 10. Each row becomes the mean of its group.
+    shares
+        Publish shares instead of counts, because totals can identify people.
+    suppress_below
+        Smallest count that is published, such as 3. Smaller counts are removed.
+    round_to
+        Number, such as 5: each count is rounded to a multiple of it.
+    merge_rare
+        Number of places to keep, the most popular ones. All others are merged into one place.
+    top_places
+        Number of places to keep, the most popular ones. All others are removed.
+    coarsen
+        File with the columns place and to: the coarser place of each place.
+    unknown_places
+        Treatment of places that the --coarsen file lacks: stop with an error, or leave them out.
+    limit_contribution
+        Largest total of counts of one user. Larger totals are reduced to it.
+    mean_k
+        Smallest mean number of people in a group; at least k.
+    units
+        Number of whole units into which each person's row is rounded. Fewer units hide more.
+    least_members
+        Smallest number of members who visited a place. Otherwise, the group does not publish it.
+    exact_means
+        Use exact means, as in the paper. Rows can be reconstructed from them, so do not publish them.
+    loss
+        Distance between a row and its group mean that grouping minimises: l1 (absolute) or l2 (squared).
+    method
+        Algorithm that forms the groups. successive (the paper's choice) and mdav are for comparisons.
+    epsilon
+        Privacy loss ε of differential privacy, such as 1; smaller is safer. Needs pip install 'habitprint[dp]'.
+    unit
+        Unit that the noise hides: one event, or one user (needs --limit-contribution).
+    delta
+        Probability δ that the privacy loss exceeds ε, such as 1e-6.
+    key
+        File for the key from fresh ids to your ids; default: OUT.key.csv.
+    keep_ids
+        Keep the user ids of the input. The release then has no guarantee.
+    earlier_key
+        File with the key to the input, if the input is itself a release; default: the key beside it.
+    """
+
+    k: Annotated[int | None, flag(panel=MAIN)] = None
+    shares: Annotated[bool, flag(panel=MAIN)] = False
+    suppress_below: Annotated[float | None, flag(panel=PROTECTIONS)] = None
+    round_to: Annotated[float | None, flag(panel=PROTECTIONS)] = None
+    merge_rare: Annotated[int | None, flag(panel=PROTECTIONS)] = None
+    top_places: Annotated[int | None, flag(panel=PROTECTIONS)] = None
+    coarsen: Annotated[Path | None, flag(panel=PROTECTIONS)] = None
+    unknown_places: Annotated[Unknown, flag(panel=PROTECTIONS)] = "refuse"
+    limit_contribution: Annotated[int | None, flag(panel=PROTECTIONS)] = None
+    mean_k: Annotated[float | None, flag(panel=GROUPS)] = None
+    units: Annotated[int, flag(panel=GROUPS)] = UNITS
+    least_members: Annotated[int, flag(panel=GROUPS)] = 1
+    exact_means: Annotated[bool, flag(panel=GROUPS)] = False
+    loss: Annotated[Loss, flag(panel=GROUPS)] = "l1"
+    method: Annotated[Method, flag(panel=GROUPS)] = "best"
+    epsilon: Annotated[float | None, flag(panel=NOISE)] = None
+    unit: Annotated[Unit, flag(panel=NOISE)] = "user"
+    delta: Annotated[float, flag(panel=NOISE)] = 0.0
+    key: Annotated[Path | None, flag(panel=IDS, names=("--pseudonyms",), metavar="KEY")] = None
+    keep_ids: Annotated[bool, flag(panel=IDS)] = False
+    earlier_key: Annotated[Path | None, flag(panel=IDS, metavar="KEY")] = None
 
     def mechanism(self, advice: hp.Advice | None, out: Path | None) -> hp.Mechanism:
         """Return the requested protection, or the recommendation of an audit, without fresh ids.
@@ -165,55 +153,36 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
 
 
 class ProtectFiles(Record, frozen=True, kw_only=True):
-    """The files of a protection beside the table: the advice, the release, and the attacker's data."""
+    """The files of a protection beside the table: the advice, the release, and the attacker's data.
 
-    advice: Annotated[
-        Path | None,
-        flag("Folder of an audit, whose recommended protection is applied.", MAIN, metavar="AUDIT"),
-    ] = None
-    out: Annotated[
-        Path | None,
-        flag(
-            "File for the release, .csv or .parquet. Publish OUT.json with it. Keep OUT.owner.json and OUT.key.csv "
-            "secret.",
-            MAIN,
-        ),
-    ] = None
-    known: Annotated[
-        Path | None,
-        flag(
-            "File with the attacker's counts, from another period. habitprint attacks the release with them. Default, "
-            "with events: the attacker's period in the audit.",
-            ATTACKER,
-            metavar="KNOWN",
-        ),
-    ] = None
+    Parameters
+    ----------
+    advice
+        Folder of an audit, whose recommended protection is applied.
+    out
+        File for the release, .csv or .parquet. Publish OUT.json with it. Keep OUT.owner.json and OUT.key.csv secret.
+    known
+        File with the attacker's counts, from another period. habitprint attacks the release with them. Default, with
+        events: the attacker's period in the audit.
+    release_span
+        Days that you publish; default: the days that were audited. Needs --advice and events.
+    """
+
+    advice: Annotated[Path | None, flag(panel=MAIN, metavar="AUDIT")] = None
+    out: Annotated[Path | None, flag(panel=MAIN)] = None
+    known: Annotated[Path | None, flag(panel=ATTACKER, metavar="KNOWN")] = None
     sensitive: SensitivePlaces = None
-    release_span: Annotated[
-        str | None,
-        flag(
-            "Days that you publish; default: the days that were audited. Needs --advice and events.",
-            INPUT,
-            metavar=SPAN,
-        ),
-    ] = None
+    release_span: Annotated[str | None, flag(metavar=SPAN)] = None
 
 
 def protect(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="Table of counts: CSV, Parquet, Excel, DuckDB or SQLite. Or, with --advice, the events that were "
-            "audited.",
-            metavar="HISTOGRAMS | EVENTS",
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="HISTOGRAMS | EVENTS")],
     *,
     beside: ProtectFiles,
     options: ProtectionOptions,
     table: TableSpec,
     force: ForceOption = False,
-    verbose: Annotated[bool, flag("Also print findings, checks and all losses.", OUTPUT)] = False,
+    verbose: Annotated[bool, flag(panel=OUTPUT)] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Protect a table of counts before you publish it.
@@ -237,6 +206,13 @@ def protect(
 
     Users get fresh random ids from a secure source, without a seed. habitprint checks the guarantees on the written
     file. [bold]habitprint check[/bold] repeats this check at any time.
+
+    Parameters
+    ----------
+    file
+        Table of counts: CSV, Parquet, Excel, DuckDB or SQLite. Or, with --advice, the events that were audited.
+    verbose
+        Also print findings, checks and all losses.
     """
     advice, out, known = None if beside.advice is None else hp.read_advice(beside.advice), beside.out, beside.known
     mechanism = options.mechanism(advice, out)
@@ -456,19 +432,10 @@ def _safety(checks: Sequence[hp.Check], risks: hp.Risks) -> dict[str, object]:
 
 
 def check(
-    release_file: Annotated[
-        Path,
-        typer.Argument(help="Release that habitprint protect wrote, with its .json beside it.", metavar="RELEASE"),
-    ],
-    original: Annotated[
-        Path | None,
-        flag("File with the counts before protection. With --known, habitprint measures rows reconstructed.", INPUT),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        flag("File with the key to the fresh ids; default: the key beside the release.", INPUT, metavar="KEY"),
-    ] = None,
-    known: Annotated[Path | None, flag("File with the attacker's counts, from another period.", ATTACKER)] = None,
+    release_file: Annotated[Path, typer.Argument(metavar="RELEASE")],
+    original: Annotated[Path | None, flag()] = None,
+    truth: Annotated[Path | None, flag(metavar="KEY")] = None,
+    known: Annotated[Path | None, flag(panel=ATTACKER)] = None,
     other: OtherReleases = (),
     sensitive: SensitivePlaces = None,
     as_json: JsonOption = False,
@@ -490,6 +457,17 @@ def check(
     With --original and --known, the check measures how many rows can be reconstructed from groups.
 
     The exit code is 1 if a guarantee is broken, if the table was changed, or if it holds anything else.
+
+    Parameters
+    ----------
+    release_file
+        Release that habitprint protect wrote, with its .json beside it.
+    original
+        File with the counts before protection. With --known, habitprint measures rows reconstructed.
+    truth
+        File with the key to the fresh ids; default: the key beside the release.
+    known
+        File with the attacker's counts, from another period.
     """
     release, told = hp.read_release(release_file), on_disk.read_sidecar(release_file)
     is_as_written = told.is_of(release_file)

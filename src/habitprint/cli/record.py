@@ -17,13 +17,10 @@ from habitprint.io.files import check_target
 
 
 def record(
-    audits: Annotated[
-        list[Path],
-        typer.Argument(help="Folders that habitprint audit wrote, or their report.json.", metavar="AUDIT …"),
-    ],
+    audits: Annotated[list[Path], typer.Argument(metavar="AUDIT …")],
     behind: hp.Accountability,
     *,
-    out: Annotated[Path, flag("File for the record, .html or .md.", MAIN, metavar="PAGE")],
+    out: Annotated[Path, flag(panel=MAIN, metavar="PAGE")],
     force: ForceOption = False,
 ) -> None:
     """Write one record for several recipients: audits under different assumptions, one row each.
@@ -38,6 +35,13 @@ def record(
 
     It reads the report.json of each audit and measures nothing. Each audit keeps its own recipient and access. Other
     lines replace those of the audits. With one audit, it writes that audit's record again, with the new lines.
+
+    Parameters
+    ----------
+    audits
+        Folders that habitprint audit wrote, or their report.json.
+    out
+        File for the record, .html or .md.
     """
     if len(audits) > 1:
         refuse(given(behind), ("--recipient", "--access"), "several audits", why="each audit keeps its own")

@@ -18,7 +18,7 @@ from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text
 from habitprint.cli.tables import TableOptions
 from habitprint.conversion import is_release
 from habitprint.errors import InputError
-from habitprint.flags import ATTACKER, INPUT, MAIN, Record, flag
+from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_folder
 from habitprint.progress import Progress, ProgressBar
@@ -28,37 +28,33 @@ from habitprint.wording.verdict import about_gate, first_screen
 
 
 class ReleaseFiles(Record, frozen=True, kw_only=True):
-    """The files of a release: its audit, its folder, and with two tables of counts, all other files of the audit."""
+    """The files of a release: its audit, its folder, and with two tables of counts, all other files of the audit.
 
-    advice: Annotated[
-        Path, flag("Folder of the audit, whose recommended protection is applied.", MAIN, metavar="AUDIT")
-    ]
-    out: Annotated[
-        Path, flag("Folder for the release. It must be new or empty. It gets the folders publish and internal.", MAIN)
-    ]
-    known: Annotated[
-        Path | None,
-        flag("With a table of counts: file with the attacker's counts, as in the audit.", ATTACKER, metavar="KNOWN"),
-    ] = None
-    truth: Annotated[
-        str | None,
-        flag("With a table of counts: file with the true pairs, as in the audit.", INPUT, metavar="FILE|same-id"),
-    ] = None
-    train: Annotated[
-        tuple[Path, Path] | None,
-        flag("The two tables on which the attacker of the audit trained.", ATTACKER, metavar="A B"),
-    ] = None
+    Parameters
+    ----------
+    advice
+        Folder of the audit, whose recommended protection is applied.
+    out
+        Folder for the release. It must be new or empty. It gets the folders publish and internal.
+    known
+        With a table of counts: file with the attacker's counts, as in the audit.
+    truth
+        With a table of counts: file with the true pairs, as in the audit.
+    train
+        The two tables on which the attacker of the audit trained.
+    """
+
+    advice: Annotated[Path, flag(panel=MAIN, metavar="AUDIT")]
+    out: Annotated[Path, flag(panel=MAIN)]
+    known: Annotated[Path | None, flag(panel=ATTACKER, metavar="KNOWN")] = None
+    truth: Annotated[str | None, flag(metavar="FILE|same-id")] = None
+    train: Annotated[tuple[Path, Path] | None, flag(panel=ATTACKER, metavar="A B")] = None
     other: OtherReleases = ()
     sensitive: SensitivePlaces = None
 
 
 def release(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="The events that were audited, or the table of counts that you publish.", metavar="EVENTS | RELEASED"
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="EVENTS | RELEASED")],
     *,
     beside: ReleaseFiles,
     table: TableSpec,
@@ -82,6 +78,11 @@ def release(
     the key, the owner's file, the report, and the record to sign.
 
     If the written table misses the target, habitprint writes nothing.
+
+    Parameters
+    ----------
+    file
+        The events that were audited, or the table of counts that you publish.
     """
     before, advice = hp.read_audit(beside.advice), hp.read_advice(beside.advice)
     is_events = advice.events is not None

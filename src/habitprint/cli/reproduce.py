@@ -23,53 +23,73 @@ ALL = "all"
 SPEC = ".toml"
 ENDINGS = (".csv", ".svg", ".png", ".md", ".json")  # of the files that are written
 SIZE = "Size"
-Column = Annotated[str | None, flag("Column of your events; replaces the column in the spec.")]
 
 
 class SpecOptions(Record, frozen=True, kw_only=True):
-    """Options that override the events of a spec."""
+    """Options that override the events of a spec.
 
-    events: Annotated[str | None, flag("File of your events; replaces the file in the spec.")] = None
-    user: Column = None
-    time: Column = None
-    place: Column = None
-    lat: Column = None
-    lon: Column = None
+    Parameters
+    ----------
+    events
+        File of your events; replaces the file in the spec.
+    user, time, place, lat, lon
+        Column of your events; replaces the column in the spec.
+    """
+
+    events: Annotated[str | None, flag()] = None
+    user: Annotated[str | None, flag()] = None
+    time: Annotated[str | None, flag()] = None
+    place: Annotated[str | None, flag()] = None
+    lat: Annotated[str | None, flag()] = None
+    lon: Annotated[str | None, flag()] = None
 
 
 class PaperOptions(Record, frozen=True, kw_only=True):
-    """Options that name the folders of the paper's data."""
+    """Options that name the folders of the paper's data.
 
-    d4d: Annotated[Path | None, flag("Folder of the call records of Ivory Coast; default: a synthetic twin.")] = None
-    web_history: Annotated[
-        Path | None, flag("Folder with visits*.csv and places.csv of the web histories; default: a synthetic twin.")
-    ] = None
-    geolife: Annotated[Path | None, flag("Folder of GeoLife; default: habitprint skips the experiments on it.")] = None
+    Parameters
+    ----------
+    d4d
+        Folder of the call records of Ivory Coast; default: a synthetic twin.
+    web_history
+        Folder with visits*.csv and places.csv of the web histories; default: a synthetic twin.
+    geolife
+        Folder of GeoLife; default: habitprint skips the experiments on it.
+    """
+
+    d4d: Annotated[Path | None, flag()] = None
+    web_history: Annotated[Path | None, flag()] = None
+    geolife: Annotated[Path | None, flag()] = None
 
 
 class SizeOptions(Record, frozen=True, kw_only=True):
-    """Options for the amount of computation."""
+    """Options for the amount of computation.
 
-    quick: Annotated[bool, flag("Use smaller sizes, which take a minute or two.", SIZE)] = False
-    seed: Annotated[int, flag("Seed of every random choice.", SIZE, least=0)] = 0
-    repeats: Annotated[
-        int | None, flag("Number of random draws of users in experiments that average over draws.", SIZE, least=1)
-    ] = None
-    max_memory: Annotated[
-        float, flag("Memory that all concurrent matchings may use, such as 500MB; default: 4GB.", SIZE, read=to_bytes)
-    ] = 4e9
+    Parameters
+    ----------
+    quick
+        Use smaller sizes, which take a minute or two.
+    seed
+        Seed of every random choice.
+    repeats
+        Number of random draws of users in experiments that average over draws.
+    max_memory
+        Memory that all concurrent matchings may use, such as 500MB; default: 4GB.
+    """
+
+    quick: Annotated[bool, flag(panel=SIZE)] = False
+    seed: Annotated[int, flag(panel=SIZE, least=0)] = 0
+    repeats: Annotated[int | None, flag(panel=SIZE, least=1)] = None
+    max_memory: Annotated[float, flag(panel=SIZE, read=to_bytes)] = 4e9
 
 
 def reproduce(
     paper: PaperOptions,
     spec: SpecOptions,
     size: SizeOptions,
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
-    ] = None,
-    out: Annotated[Path | None, flag("Folder for tables, figures and the index.", OUTPUT)] = None,
-    list_only: Annotated[bool, flag("List all tables and figures, and exit.", OUTPUT, names=("--list",))] = False,
+    names: Annotated[list[str] | None, typer.Argument()] = None,
+    out: Annotated[Path | None, flag(panel=OUTPUT)] = None,
+    list_only: Annotated[bool, flag(panel=OUTPUT, names=("--list",))] = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -87,6 +107,15 @@ def reproduce(
 
     Without the paper's data, it uses synthetic twins, and every output says so. If a run was stopped, the next run
     keeps the results that exist. A spec of your own (a TOML file) runs on your own events.
+
+    Parameters
+    ----------
+    names
+        Tables and figures (see --list), all, or a spec: mine.toml; default: all.
+    out
+        Folder for tables, figures and the index.
+    list_only
+        List all tables and figures, and exit.
     """
     if list_only:
         listed = [{"name": one.name, "title": one.title, "about": one.about} for one in PAPER]

@@ -105,20 +105,19 @@ class Tables:
 
 
 class TableOptions(Record, frozen=True, kw_only=True):
-    """The options for reading two tables of counts: the true pairs, and the attacker's transformation of their own."""
+    """The options for reading two tables of counts: the true pairs, and the attacker's transformation of their own.
 
-    truth: Annotated[
-        str | None,
-        flag(
-            "File with the true pairs (columns released and known), or same-id if a user has the same id in both "
-            "tables. It is needed to count re-identified people.",
-            metavar="FILE|same-id",
-        ),
-    ] = None
-    as_is: Annotated[
-        bool,
-        flag("Assume a weaker attacker: they do not know the protection, and do not transform KNOWN.", ATTACKER),
-    ] = False
+    Parameters
+    ----------
+    truth
+        File with the true pairs (columns released and known), or same-id if a user has the same id in both tables. It
+        is needed to count re-identified people.
+    as_is
+        Assume a weaker attacker: they do not know the protection, and do not transform KNOWN.
+    """
+
+    truth: Annotated[str | None, flag(metavar="FILE|same-id")] = None
+    as_is: Annotated[bool, flag(panel=ATTACKER)] = False
 
     @property
     def truth_file(self) -> Path | None:
@@ -170,7 +169,13 @@ class TableOptions(Record, frozen=True, kw_only=True):
 
 
 class AttackOptions(TableOptions, frozen=True, kw_only=True):
-    """The options for reading two tables and for the weight: a given one, a trained one, or the best in training."""
+    """The options for reading two tables and for the weight: a given one, a trained one, or the best in training.
+
+    Parameters
+    ----------
+    train
+        Two earlier tables of counts with the same user ids, for training. Protect A in the same way as RELEASED.
+    """
 
     weight: Annotated[
         str,
@@ -181,14 +186,7 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
             metavar="NAME|FILE|auto",
         ),
     ] = PAPERS
-    train: Annotated[
-        tuple[Path, Path] | None,
-        flag(
-            "Two earlier tables of counts with the same user ids, for training. Protect A in the same way as RELEASED.",
-            ATTACKER,
-            metavar="A B",
-        ),
-    ] = None
+    train: Annotated[tuple[Path, Path] | None, flag(panel=ATTACKER, metavar="A B")] = None
 
     def choose(
         self,

@@ -46,34 +46,46 @@ class ReadingKeywords(FrameKeywords, FormatKeywords, total=False):
 class Reading(Format, frozen=True, kw_only=True):
     """How a table is read as events: its columns, its times, its format. The fields are those of `read_events`.
 
+    Parameters
+    ----------
+    user
+        Column that holds the user id.
+    place
+        Column that holds the place; default: place.
+    time
+        Column that holds the time.
+    lat
+        Column that holds the latitude. With --lon, it replaces --place.
+    lon
+        Column that holds the longitude.
+    seconds
+        Column that holds the duration of an event in seconds.
+    columns
+        Names of all columns, if a file has no header, such as user,time,place.
+    time_zone
+        Time zone in which days begin, such as Europe/Zurich.
+    time_format
+        Format of the times, such as '%d.%m.%Y %H:%M'; default: detected. May be repeated: each time is read by the
+        first format that fits. If times are numbers: seconds, milliseconds or microseconds (since 1970), or excel.
+
     Examples
     --------
     >>> Reading(user="caller", lat="y", lon="x").roles
     {'user': 'caller', 'time': 'time', 'lat': 'y', 'lon': 'x'}
     """
 
-    user: Annotated[str, flag("Column that holds the user id.", MAIN)] = "user"
-    place: Annotated[str | None, flag("Column that holds the place; default: place.", MAIN)] = None
-    time: Annotated[str, flag("Column that holds the time.", MAIN)] = "time"
-    lat: Annotated[str | None, flag("Column that holds the latitude. With --lon, it replaces --place.")] = None
-    lon: Annotated[str | None, flag("Column that holds the longitude.")] = None
-    seconds: Annotated[str | None, flag("Column that holds the duration of an event in seconds.")] = None
+    user: Annotated[str, flag(panel=MAIN)] = "user"
+    place: Annotated[str | None, flag(panel=MAIN)] = None
+    time: Annotated[str, flag(panel=MAIN)] = "time"
+    lat: Annotated[str | None, flag()] = None
+    lon: Annotated[str | None, flag()] = None
+    seconds: Annotated[str | None, flag()] = None
     columns: Annotated[
-        Sequence[str] | None,
-        flag(
-            "Names of all columns, if a file has no header, such as user,time,place.",
-            read=lambda text, _: [name.strip() for name in text.split(",")] if text else None,
-        ),
+        Sequence[str] | None, flag(read=lambda text, _: [name.strip() for name in text.split(",")] if text else None)
     ] = None
-    time_zone: Annotated[str, flag("Time zone in which days begin, such as Europe/Zurich.")] = "UTC"
+    time_zone: Annotated[str, flag()] = "UTC"
     time_format: Annotated[
-        str | Sequence[str] | None,
-        flag(
-            "Format of the times, such as '%d.%m.%Y %H:%M'; default: detected. May be repeated: each time is read by "
-            "the first format that fits. If times are numbers: seconds, milliseconds or microseconds (since 1970), or "
-            "excel.",
-            read=lambda texts, _: texts[0] if len(texts) == 1 else tuple(texts),
-        ),
+        str | Sequence[str] | None, flag(read=lambda texts, _: texts[0] if len(texts) == 1 else tuple(texts))
     ] = None
     on_bad_rows: OnBadRows = "fail"
 
@@ -108,6 +120,50 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     Each field has the name of its option; None means not given. In an advice, `box` is given if there is a grid, so
     that another file has the same squares. There, `mapping` is the whole path of a file.
 
+    Parameters
+    ----------
+    on_bad_rows
+        Treatment of invalid rows: skip (count and ignore them) or fail (stop).
+    shared
+        Treatment of user ids that have identical events: keep all, merge them into one person, or drop them.
+    plain_ids
+        Remove blanks around ids and leading zeros.
+    without_user
+        User id to leave out, such as NULL. May be repeated.
+    without_place
+        Place to leave out, such as unknown. May be repeated.
+    release_span
+        Days that you publish. Without --known-span, the attacker knows all other days.
+    known_span
+        Days that the attacker knows. Without --release-span, you publish all other days.
+    weeks
+        First day of the week that you publish, such as 2012-04-09. The attacker knows the week after it.
+    ranges
+        Days that you publish, a comma, and days that the attacker knows.
+    halves
+        Publish the first half of each user's active weeks; the attacker knows the second.
+    days
+        Days of the week whose events are counted; default: all.
+    first_day
+        First day of a week.
+    active
+        Smallest number of events of a user in a period. Users with fewer are left out.
+    count
+        Quantity that is counted: visits, or seconds (needs --seconds); default: visits. With two tables of counts:
+        column that holds the count; default: count.
+    side
+        Side of a grid square in metres, such as 500. Each square becomes a place.
+    box
+        Area that the grid covers, in degrees; default: the area of all positions.
+    mapping
+        File with the columns place and to: the coarser place of each place.
+    map_to
+        Column of --map that holds the coarser place.
+    by_hours
+        Number of hours in a block of the day, such as 6. Each place is split into one place per block.
+    by_weekday
+        Split each place into one place per day of the week.
+
     Examples
     --------
     >>> EventSpec(user="caller", place="antenna", weeks="2012-04-09")
@@ -115,91 +171,23 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     """
 
     stays: StaysOption = None
-    on_bad_rows: Annotated[
-        OnBadRows, flag("Treatment of invalid rows: skip (count and ignore them) or fail (stop).")
-    ] = "skip"
-    shared: Annotated[
-        Shared,
-        flag("Treatment of user ids that have identical events: keep all, merge them into one person, or drop them."),
-    ] = "keep"
-    plain_ids: Annotated[bool, flag("Remove blanks around ids and leading zeros.")] = False
-    without_user: Annotated[
-        tuple[str, ...], flag("User id to leave out, such as NULL. May be repeated.", metavar="ID")
-    ] = ()
-    without_place: Annotated[
-        tuple[str, ...], flag("Place to leave out, such as unknown. May be repeated.", metavar="ID")
-    ] = ()
-    release_span: Annotated[
-        str | None,
-        flag(
-            "Days that you publish. Without --known-span, the attacker knows all other days.",
-            MAIN,
-            metavar=SPAN,
-        ),
-    ] = None
-    known_span: Annotated[
-        str | None,
-        flag(
-            "Days that the attacker knows. Without --release-span, you publish all other days.",
-            PERIODS,
-            metavar=SPAN,
-        ),
-    ] = None
-    weeks: Annotated[
-        str | None,
-        flag(
-            "First day of the week that you publish, such as 2012-04-09. The attacker knows the week after it.",
-            MAIN,
-            metavar="DATE",
-        ),
-    ] = None
-    ranges: Annotated[
-        str | None,
-        flag("Days that you publish, a comma, and days that the attacker knows.", PERIODS, metavar=f"{SPAN},{SPAN}"),
-    ] = None
-    halves: Annotated[
-        bool, flag("Publish the first half of each user's active weeks; the attacker knows the second.", PERIODS)
-    ] = False
-    days: Annotated[
-        str | None,
-        flag("Days of the week whose events are counted; default: all.", PERIODS, metavar="monday..wednesday"),
-    ] = None
-    first_day: Annotated[DayName, flag("First day of a week.", PERIODS)] = "monday"
-    active: Annotated[
-        int, flag("Smallest number of events of a user in a period. Users with fewer are left out.", PERIODS, least=1)
-    ] = 1
-    count: Annotated[
-        str | None,
-        flag(
-            "Quantity that is counted: visits, or seconds (needs --seconds); default: visits. With two tables of "
-            "counts: column that holds the count; default: count.",
-            PERIODS,
-            metavar="visits|seconds",
-        ),
-    ] = None
-    side: Annotated[
-        float | None, flag("Side of a grid square in metres, such as 500. Each square becomes a place.", PLACES)
-    ] = None
-    box: Annotated[
-        str | None,
-        flag(
-            "Area that the grid covers, in degrees; default: the area of all positions.",
-            PLACES,
-            metavar="SOUTH,WEST,NORTH,EAST",
-        ),
-    ] = None
-    mapping: Annotated[
-        str | None,
-        flag(
-            "File with the columns place and to: the coarser place of each place.",
-            PLACES,
-            names=("--map",),
-            metavar="PATH",
-        ),
-    ] = None
-    map_to: Annotated[str, flag("Column of --map that holds the coarser place.", PLACES)] = "to"
-    by_hours: Annotated[
-        int | None,
-        flag("Number of hours in a block of the day, such as 6. Each place is split into one place per block.", PLACES),
-    ] = None
-    by_weekday: Annotated[bool, flag("Split each place into one place per day of the week.", PLACES)] = False
+    on_bad_rows: Annotated[OnBadRows, flag()] = "skip"
+    shared: Annotated[Shared, flag()] = "keep"
+    plain_ids: Annotated[bool, flag()] = False
+    without_user: Annotated[tuple[str, ...], flag(metavar="ID")] = ()
+    without_place: Annotated[tuple[str, ...], flag(metavar="ID")] = ()
+    release_span: Annotated[str | None, flag(panel=MAIN, metavar=SPAN)] = None
+    known_span: Annotated[str | None, flag(panel=PERIODS, metavar=SPAN)] = None
+    weeks: Annotated[str | None, flag(panel=MAIN, metavar="DATE")] = None
+    ranges: Annotated[str | None, flag(panel=PERIODS, metavar=f"{SPAN},{SPAN}")] = None
+    halves: Annotated[bool, flag(panel=PERIODS)] = False
+    days: Annotated[str | None, flag(panel=PERIODS, metavar="monday..wednesday")] = None
+    first_day: Annotated[DayName, flag(panel=PERIODS)] = "monday"
+    active: Annotated[int, flag(panel=PERIODS, least=1)] = 1
+    count: Annotated[str | None, flag(panel=PERIODS, metavar="visits|seconds")] = None
+    side: Annotated[float | None, flag(panel=PLACES)] = None
+    box: Annotated[str | None, flag(panel=PLACES, metavar="SOUTH,WEST,NORTH,EAST")] = None
+    mapping: Annotated[str | None, flag(panel=PLACES, names=("--map",), metavar="PATH")] = None
+    map_to: Annotated[str, flag(panel=PLACES)] = "to"
+    by_hours: Annotated[int | None, flag(panel=PLACES)] = None
+    by_weekday: Annotated[bool, flag(panel=PLACES)] = False

@@ -43,15 +43,15 @@ class Format(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     separator
-        The separator of columns in a text file: ``","``, ``";"``, a tab or ``"|"``, or their names.
+        Separator of the columns of a text file; default: detected.
     decimal
-        The decimal mark of numbers in a text file: ``"."`` or ``","``.
+        Decimal mark in a text file; default: detected.
     encoding
-        The encoding of a text file, by a name that Python knows.
+        Encoding of a text file, such as utf-8, cp1252 or utf-16; default: detected.
     sheet
-        The sheet of an Excel file.
+        Sheet of an Excel file; default: the only one.
     sql
-        The query that returns the table from a database.
+        Query that returns the table, for a DuckDB or SQLite file or a database address; default: the only table.
 
     Examples
     --------
@@ -64,22 +64,11 @@ class Format(Record, frozen=True, kw_only=True):
       fix: write --encoding utf-8, cp1252 (Windows, western Europe) or utf-16
     """
 
-    separator: Annotated[
-        str | None,
-        flag("Separator of the columns of a text file; default: detected.", metavar="comma|semicolon|tab|pipe"),
-    ] = None
-    decimal: Annotated[Decimal | None, flag("Decimal mark in a text file; default: detected.")] = None
-    encoding: Annotated[
-        str | None, flag("Encoding of a text file, such as utf-8, cp1252 or utf-16; default: detected.")
-    ] = None
-    sheet: Annotated[str | None, flag("Sheet of an Excel file; default: the only one.")] = None
-    sql: Annotated[
-        str | None,
-        flag(
-            "Query that returns the table, for a DuckDB or SQLite file or a database address; default: the only table.",
-            metavar="QUERY",
-        ),
-    ] = None
+    separator: Annotated[str | None, flag(metavar="comma|semicolon|tab|pipe")] = None
+    decimal: Annotated[Decimal | None, flag()] = None
+    encoding: Annotated[str | None, flag()] = None
+    sheet: Annotated[str | None, flag()] = None
+    sql: Annotated[str | None, flag(metavar="QUERY")] = None
 
     def __post_init__(self) -> None:
         if self.separator is not None:

@@ -71,26 +71,36 @@ class MatchKeywords(TypedDict, total=False):
 class SolverOptions(Record, frozen=True, kw_only=True):
     """The options of every joint matching, of one size or of all.
 
+    Parameters
+    ----------
+    seed
+        Seed of the random choice among equally good matchings.
+    max_memory
+        Memory that the joint matching may use, such as 500MB; default: 4GB.
+
     Examples
     --------
     >>> SolverOptions(seed=7)
     SolverOptions(seed=7)
     """
 
-    seed: Annotated[int, flag("Seed of the random choice among equally good matchings.", ATTACKER, least=0)] = 0
-    max_memory: Annotated[
-        float,
-        flag(
-            "Memory that the joint matching may use, such as 500MB; default: 4GB.",
-            ATTACKER,
-            metavar="BYTES",
-            read=to_bytes,
-        ),
-    ] = 4e9
+    seed: Annotated[int, flag(panel=ATTACKER, least=0)] = 0
+    max_memory: Annotated[float, flag(panel=ATTACKER, metavar="BYTES", read=to_bytes)] = 4e9
 
 
 class MatchOptions(SolverOptions, frozen=True, kw_only=True):
     """The options of `habitprint.match`: weight, number of pairs, method.
+
+    Parameters
+    ----------
+    size
+        Number of pairs to match; default: as many as possible.
+    method
+        Matching method: joint (exact), approximate (needs --epsilon), or one-by-one (nearest match).
+    epsilon
+        Share of the gain that the approximate method may miss, such as 0.01.
+    direction
+        Side whose users each take their nearest match, with --method one-by-one.
 
     Examples
     --------
@@ -99,17 +109,10 @@ class MatchOptions(SolverOptions, frozen=True, kw_only=True):
     """
 
     weight: Weight = WEIGHTS["jensen-shannon"]
-    size: Annotated[int | None, flag("Number of pairs to match; default: as many as possible.", ATTACKER)] = None
-    method: Annotated[
-        Method,
-        flag("Matching method: joint (exact), approximate (needs --epsilon), or one-by-one (nearest match).", ATTACKER),
-    ] = "joint"
-    epsilon: Annotated[
-        float | None, flag("Share of the gain that the approximate method may miss, such as 0.01.", ATTACKER)
-    ] = None
-    direction: Annotated[
-        Direction, flag("Side whose users each take their nearest match, with --method one-by-one.", ATTACKER)
-    ] = "released-to-known"
+    size: Annotated[int | None, flag(panel=ATTACKER)] = None
+    method: Annotated[Method, flag(panel=ATTACKER)] = "joint"
+    epsilon: Annotated[float | None, flag(panel=ATTACKER)] = None
+    direction: Annotated[Direction, flag(panel=ATTACKER)] = "released-to-known"
 
 
 class MatchBackend(Protocol[AnyMatching_co]):
