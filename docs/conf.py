@@ -63,7 +63,7 @@ def describe(name: str) -> str:
     """Return the directive that shows a public name with its docstring."""
     value = getattr(hp, name)
     if inspect.ismodule(value):
-        members = sorted(each for each in value.__all__)
+        members = sorted(each for each, of in vars(value).items() if each[0] != "_" and not inspect.ismodule(of))
         lines = [f".. automodule:: habitprint.{name}", f"   :members: {', '.join(members)}", ""]
     elif inspect.isclass(value):
         lines = [f".. autoclass:: habitprint.{name}", "   :members:", ""]
