@@ -172,7 +172,7 @@ def test_days_are_asked_of_events_only(
 
 
 @pytest.mark.slow
-def test_the_printed_commands_run_as_they_are_and_lead_to_the_promised_verdict(
+def test_the_printed_command_runs_with_blanks_in_all_names_and_leads_to_the_promised_verdict(
     twin: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -180,15 +180,15 @@ def test_the_printed_commands_run_as_they_are_and_lead_to_the_promised_verdict(
     words = ("--user", "the caller", "--by-hours", "12", "--target", "20%", "--no-noise", "--out", "my audit")
     assert run(monkeypatch, "audit", "my calls.parquet", *words) == 0
     lines = [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines() if ": habitprint " in line]
-    assert [line.split()[1] for line in lines] == ["protect", "split", "audit"]
-    for line in lines:
-        assert run(monkeypatch, *shlex.split(line)[1:]) == 0
-    first, again = (hp.read_audit(name) for name in ("my audit", "my audit-again"))
+    assert [line.split()[1] for line in lines] == ["release"]
+    assert run(monkeypatch, *shlex.split(lines[0])[1:]) == 0
+    first, again = hp.read_audit("my audit"), hp.read_audit(Path("my audit-release", "internal"))
     assert not first.verdict.passes
     assert again.verdict.passes
     promised = hp.read_advice("my audit")
     assert again.verdict.guaranteed.average == pytest.approx(promised.guaranteed.average)
-    record = hp.read_owner_record("my audit-safer.parquet")
+    (owner,) = Path("my audit-release", "internal").glob("*.owner.json")
+    record = hp.read_owner_record(Path("my audit-release", "publish", "my audit-release.parquet"), owner)
     assert again.data.losses == record.losses
     assert record.losses is not None
     assert f"{record.losses.information_loss:.0%} of individual patterns are lost" in about_losses(again.data.losses)

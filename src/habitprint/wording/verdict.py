@@ -233,7 +233,7 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     if more is not None:
         exceeds = verdict.passes and more.rate.high > verdict.target
         others.append(f"{if_more_is_known(audit)}{' That is above the target.' if exceeds else ''}")
-    if audit.data.scope.whole is not None:
+    if audit.data.scope.whole is not None and advised is not None:
         others.append(UNSEEN)
     if advised is not None and not advised.guaranteed.is_within(verdict.target):
         others.append(f"The protection is within {target} only in our tests; {guarantee_of(advised)}.")
