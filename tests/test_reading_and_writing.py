@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ import pytest
 from polars.exceptions import PanicException
 
 import habitprint as hp
-from habitprint.io.files import Output, reading, require_file, write_all, write_folder
+from habitprint.io.files import Output, Writer, new_folder, reading, require_file, write_all, write_folder
 from habitprint.io.tables import read_table, write_table
 
 HOLDS_A_DRAFT = """
@@ -51,6 +52,31 @@ def test_a_folder_that_cannot_be_completed_stays_as_it_was(tmp_path: Path) -> No
         write_folder(folder, {"a.txt": lambda path: path.write_text("new"), "b.txt": fail}, overwrite=True)
     assert {path.name: path.read_text() for path in folder.iterdir()} == {"a.txt": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
+
+
+def write_in_a_block(folder: Path, work: Writer) -> None:
+    with new_folder(folder, entries=["theirs.txt"], overwrite=False) as made:
+        work(made)
+
+
+def write_by_writers(folder: Path, work: Writer) -> None:
+    write_folder(folder, {"ours.txt": work})
+
+
+@pytest.mark.parametrize("write", [write_in_a_block, write_by_writers])
+def test_a_folder_that_another_run_completed_meanwhile_stays(
+    tmp_path: Path, write: Callable[[Path, Writer], None]
+) -> None:
+    folder = tmp_path / "release"
+
+    def another_run(_: Path) -> None:
+        folder.mkdir()
+        (folder / "theirs.txt").write_text("theirs")
+
+    with pytest.raises(hp.InputError, match="cannot write"):
+        write(folder, another_run)
+    assert [file.name for file in folder.iterdir()] == ["theirs.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["release"]
 
 
 def test_of_several_files_the_old_ones_come_back_if_one_cannot_be_moved(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["d4d", "web_history", "geolife"])
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(hp.InputError, match=f"--{name.replace('_', '-')}: there is no folder"):
-        Folders(**{name: tmp_path / "nowhere"})
+        find_sources(Folders(**{name: tmp_path / "nowhere"}))
 
 
 def test_twins_follow_the_seed() -> None:

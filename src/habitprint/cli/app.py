@@ -18,14 +18,13 @@ from polars.exceptions import PanicException
 from rich.text import Text
 
 import habitprint
-from habitprint.cli.audit import audit, compare
+from habitprint.cli.audit import audit, compare, record
 from habitprint.cli.datasets import demo, list_datasets, make
 from habitprint.cli.events import inspect, split
 from habitprint.cli.forecast import forecast
 from habitprint.cli.match import match, path, train
 from habitprint.cli.options import expanded
 from habitprint.cli.protect import check, protect
-from habitprint.cli.record import record
 from habitprint.cli.release import release
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.screen import Screen

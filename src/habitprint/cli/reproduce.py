@@ -44,24 +44,6 @@ class SpecOptions(Record, frozen=True, kw_only=True):
     lon: Annotated[str | None, flag()] = None
 
 
-class PaperOptions(Record, frozen=True, kw_only=True):
-    """Options that name the folders of the paper's data.
-
-    Parameters
-    ----------
-    d4d
-        Folder of the call records of Ivory Coast; default: a synthetic twin.
-    web_history
-        Folder with visits*.csv and places.csv of the web histories; default: a synthetic twin.
-    geolife
-        Folder of GeoLife; default: habitprint skips the experiments on it.
-    """
-
-    d4d: Annotated[Path | None, flag()] = None
-    web_history: Annotated[Path | None, flag()] = None
-    geolife: Annotated[Path | None, flag()] = None
-
-
 class SizeOptions(Record, frozen=True, kw_only=True):
     """Options for the amount of computation.
 
@@ -84,7 +66,7 @@ class SizeOptions(Record, frozen=True, kw_only=True):
 
 
 def reproduce(
-    paper: PaperOptions,
+    folders: Folders,
     spec: SpecOptions,
     size: SizeOptions,
     names: Annotated[list[str] | None, typer.Argument()] = None,
@@ -126,7 +108,7 @@ def reproduce(
             "--out is missing", why="habitprint writes tables and figures into a folder", fix="add --out paper"
         )
     experiments, own = _choose(names or [ALL], spec, is_quick=size.quick)
-    folders = Folders(cache=out, **msgspec.structs.asdict(paper))
+    folders = msgspec.structs.replace(folders, cache=out)
     sources: dict[DataName, DataSource] = {**find_sources(folders, seed=size.seed, is_quick=size.quick), **own}
     store = make_output(out, force=force)
     read = [file for source in own.values() for file in source.files]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from habitprint.datasets.tracks import files_fingerprint, user_cache
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName
+from habitprint.flags import Record, flag
 from habitprint.io.tables import collect
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
@@ -83,25 +84,23 @@ class DataSource:
     files: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Folders:
-    """The folders of the paper's data, as far as they are given."""
+class Folders(Record, frozen=True, kw_only=True):
+    """The folders of the paper's data, as far as they are given, and one for a copy of GeoLife's points.
 
-    d4d: Path | None = None
-    web_history: Path | None = None
-    geolife: Path | None = None
+    Parameters
+    ----------
+    d4d
+        Folder of the call records of Ivory Coast; default: a synthetic twin.
+    web_history
+        Folder with visits*.csv and places.csv of the web histories; default: a synthetic twin.
+    geolife
+        Folder of GeoLife; default: habitprint skips the experiments on it.
+    """
+
+    d4d: Annotated[Path | None, flag()] = None
+    web_history: Annotated[Path | None, flag()] = None
+    geolife: Annotated[Path | None, flag()] = None
     cache: Path | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("d4d", "web_history", "geolife"):
-            folder = getattr(self, name)
-            instead = "GeoLife is skipped" if name == "geolife" else "a synthetic twin takes its place"
-            if folder is not None and not folder.is_dir():
-                raise InputError(
-                    f"--{name.replace('_', '-')}: there is no folder {folder}",
-                    why="the files of this data set are read from this folder",
-                    fix=f"check the path; without the option {instead}",
-                )
 
 
 def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> dict[DataName, DataSource]:
@@ -115,6 +114,15 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
     >>> sources["geolife"].kind
     'none'
     """
+    for name in ("d4d", "web_history", "geolife"):
+        folder = getattr(folders, name)
+        instead = "GeoLife is skipped" if name == "geolife" else "a synthetic twin takes its place"
+        if folder is not None and not folder.is_dir():
+            raise InputError(
+                f"--{name.replace('_', '-')}: there is no folder {folder}",
+                why="the files of this data set are read from this folder",
+                fix=f"check the path; without the option {instead}",
+            )
     n_users = QUICK_USERS if is_quick else 50_000
     calls = _calls_twins(n_users, seed) if folders.d4d is None else _d4d(folders.d4d, n_users, seed, is_quick=is_quick)
     web = _web_twin(seed) if folders.web_history is None else _web_history(folders.web_history)

@@ -550,19 +550,16 @@ def write_folder(
     """
     check_folder(folder, overwrite=overwrite)
     place = real_path(folder)
-    if place.is_dir():
+    if not place.is_dir():
+        with telling_of(folder), new_folder(folder, entries=writers, overwrite=overwrite) as made:
+            for name, write in writers.items():
+                write(made / name)
+    else:
         with telling_of(folder), Drafts() as drafts:
             for name, write in writers.items():
                 write(drafts.of(place / name))
             outdated = [place / name for name in ours if name not in writers]
             drafts.move([place / name for name in writers], overwrite=overwrite, outdated=outdated)
-    else:
-        with telling_of(folder), _draft(place.parent) as draft:
-            made = draft / place.name
-            made.mkdir()
-            for name, write in writers.items():
-                write(made / name)
-            made.rename(place)  # fails if another process wrote into it meanwhile
     return [folder / name for name in writers]
 
 
@@ -600,7 +597,7 @@ def new_folder(folder: Path, *, entries: Collection[str], overwrite: bool) -> It
         made.mkdir()
         yield made
         with telling_of(folder):
-            if place.is_dir() and any(place.iterdir()):
+            if overwrite and place.is_dir() and any(place.iterdir()):
                 place.rename(before)
             try:
                 made.rename(place)  # fails if another process wrote into it meanwhile
