@@ -26,8 +26,6 @@ from habitprint.cli.screen import Note, tell, written
 from habitprint.cli.tables import (
     AttackOptions,
     ChosenWeight,
-    KnownFile,
-    ReleasedFile,
     TableOptions,
     Tables,
     require_common,
@@ -275,8 +273,8 @@ def _about_matching(
 
 
 def path(
-    released_file: ReleasedFile,
-    known_file: KnownFile,
+    released_file: Annotated[Path, typer.Argument(metavar="RELEASED")],
+    known_file: Annotated[Path, typer.Argument(metavar="KNOWN")],
     spec: TableSpec,
     tables: AttackOptions,
     solver: SolverOptions,
@@ -304,6 +302,10 @@ def path(
 
     Parameters
     ----------
+    released_file
+        Table of counts that you publish: CSV, Parquet, Excel, DuckDB or SQLite.
+    known_file
+        Table of counts that the attacker has, with real ids.
     out
         File for a table of size, weight, gain and price, .csv or .parquet.
     """

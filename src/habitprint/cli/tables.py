@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import polars as pl
-import typer
 
 import habitprint as hp
 from habitprint.checks import check_sides
@@ -32,14 +31,6 @@ NOTHING_TO_TRAIN_ON = (
     "--weight auto has nothing to train on, so the weight of the paper is used. "
     "Give two earlier tables of the same people: --train A B."
 )
-
-ReleasedFile = Annotated[
-    Path,
-    typer.Argument(help="Table of counts that you publish: CSV, Parquet, Excel, DuckDB or SQLite.", metavar="RELEASED"),
-]
-KnownFile = Annotated[
-    Path, typer.Argument(help="Table of counts that the attacker has, with real ids.", metavar="KNOWN")
-]
 
 
 @dataclass(frozen=True)

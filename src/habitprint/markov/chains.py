@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.arrays import Booleans, Floats, Indices, ReadOnly
 from habitprint.errors import (
     InputError,
     NoCommonUserWarning,
@@ -81,7 +81,7 @@ class MarkovModel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Chains:
+class Chains(ReadOnly):
     """The mobility chains of a set of users; made by `habitprint.markov.mobility_chains`.
 
     The states of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, most important first. A user may have none, and
@@ -128,10 +128,6 @@ class Chains:
     n_stationary: int
     n_noise: int
     model: MarkovModel
-
-    def __post_init__(self) -> None:
-        for array in (self.starts, self.centroids, self.n_points, *self.transitions):
-            array.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"Chains({self.n_users} users, {self.n_states} states, {self.n_without_state} users without a state)"
@@ -382,7 +378,7 @@ def _proximity(ground: Floats, starts: Indices, lengths: Indices, near: float) -
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ChainMatching:
+class ChainMatching(ReadOnly):
     """The known user who is nearest to each released user, by their chains.
 
     Made by `habitprint.markov.match_chains`. A released user without any state, or without a known user who has one, is
@@ -423,10 +419,6 @@ class ChainMatching:
     known_has_state: Booleans
     kind: ChainDistance
     seed: int
-
-    def __post_init__(self) -> None:
-        for array in (self.distances, self.is_nearest, self.released_has_state, self.known_has_state):
-            array.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"ChainMatching({self.size} pairs, {self.n_guesses} of them guesses, one-by-one, {self.kind})"

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
+from habitprint.arrays import Booleans, Floats, Indices, ReadOnly, SmallIndices
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
@@ -269,7 +269,7 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
 
 
 @dataclass(frozen=True, eq=False)
-class PairScores:
+class PairScores(ReadOnly):
     """Scores that compare each pair of a matching with its rivals. Made by `pair_scores`.
 
     Parameters
@@ -293,10 +293,6 @@ class PairScores:
     known: Floats
     margins: Floats
     n_identical: Indices
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
     @classmethod
     def together(cls, parts: Sequence["PairScores"]) -> "PairScores":

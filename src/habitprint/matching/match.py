@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, ReadOnly
 from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_number, require_option, require_seed
 from habitprint.flags import ATTACKER, Record, flag
@@ -498,7 +498,7 @@ def _left_over(nodes: Nodes, paired: Indices, flows: Indices) -> tuple[Indices, 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MatchingPath(Drawn, Framed):
+class MatchingPath(Drawn, Framed, ReadOnly):
     """The totals of the best matchings of every size from 1 to min(N, N′).
 
     Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much
@@ -538,10 +538,6 @@ class MatchingPath(Drawn, Framed):
     weight: Weight
     seed: int
     max_memory: float
-
-    def __post_init__(self) -> None:
-        for array in (self.sizes, self.total_gain, self.total_weight, self.price):
-            array.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"MatchingPath(sizes 1 to {len(self.sizes):,}, {self.weight.name})"

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.arrays import Booleans, Floats, Indices, ReadOnly
 from habitprint.errors import InputError, first_few
 from habitprint.formatting import Framed, Shown
 from habitprint.histograms import Histograms, align
@@ -30,7 +30,7 @@ Direction = Literal["released-to-known", "known-to-released"]
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class Proof(ReadOnly):
     """The potentials and the price that bound the gain of any matching.
 
     Parameters
@@ -50,10 +50,6 @@ class Proof:
     released_potential: Floats
     known_potential: Floats
     price: float
-
-    def __post_init__(self) -> None:
-        for potential in (self.released_potential, self.known_potential):
-            potential.setflags(write=False)
 
     def bound(self, size: int) -> float:
         """Return Σu + Σv + size · price: no matching of `size` pairs gains more."""
@@ -125,7 +121,7 @@ def gap_and_share(gap: float) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matching(Shown, Framed):
+class Matching(Shown, Framed, ReadOnly):
     """The pairs that an attack gives out, sorted by released user.
 
     Made by `habitprint.match`. Pair k says that the released user ``released[k]`` is the known user ``known[k]``.
@@ -171,11 +167,6 @@ class Matching(Shown, Framed):
     epsilon: float | None
     weight: Weight
     seed: int
-
-    def __post_init__(self) -> None:
-        for array in (self.weights, self.gains, self.n_nearest):
-            if array is not None:
-                array.setflags(write=False)
 
     def __repr__(self) -> str:
         proven = "no proof" if self.gap is None else f"gap {self.gap:.2g}"
