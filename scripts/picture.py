@@ -46,7 +46,7 @@ FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="htt
 def main() -> None:
     """Write the picture."""
     screen = Screen(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    screen.show(make_story(1000, seed=0).blocks)
+    screen.show(make_story(1000, seed=0)[1])
     TARGET.write_text(screen.export_svg(theme=THEME, code_format=FORMAT, unique_id="demo"))
 
 

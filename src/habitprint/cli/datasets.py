@@ -1,6 +1,5 @@
 """``habitprint datasets`` and ``demo``: the data that habitprint knows, synthetic twins, and attacks on them."""
 
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -123,52 +122,18 @@ def demo(
         Seed of every random choice.
     """
     with ProgressBar() as progress:
-        story = make_story(users, seed, progress)
-    calls = {name: getattr(story.calls, name) for name in ("source", "periods")}
-    attacks = [{"weight": weight, "method": method, **found.to_json()} for weight, method, found in story.attacks]
-    calls |= {"n_users": story.calls.released.n_users, "seed": seed, "attacks": attacks}
-    tell({"illustration": story.students.to_table(), "calls": calls}, story.blocks, as_json=as_json)
+        facts, blocks = make_story(users, seed, progress)
+    tell(facts, blocks, as_json=as_json)
 
 
-@dataclass(frozen=True)
-class Story:
-    """The content of the demo: the matching of the four students, and each attack on the calls."""
-
-    students: hp.Matching
-    calls: hp.Split
-    attacks: list[tuple[WeightName, Method, hp.Evaluation]]
-
-    @property
-    def blocks(self) -> list[Block]:
-        """Return the story for people.
-
-        Examples
-        --------
-        >>> from habitprint.cli.screen import Screen
-        >>> Screen(width=100).show(make_story(60, seed=0).blocks[:1])
-        1. Four students
-        """
-        released, best = self.calls.released, self.attacks[0][2].accuracy_rate
-        return [
-            Heading("1. Four students"),
-            Text("Their names are hidden. The attacker knows the habits of four people.\n"),
-            _students(self.students),
-            Heading(f"\n2. Calls of {released.n_users:,} customers from {released.n_places:,} antennas"),
-            Text(self.calls.source),
-            Text("One week is released without names. The attacker knows the other week. Share re-identified:\n"),
-            _bars(self.attacks),
-            *([] if best is None else [Text(f"\nJoint matching re-identifies {best.words}.")]),
-            Command("On your own events", "habitprint audit EVENTS --out DIR"),
-        ]
-
-
-def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
-    """Compute the numbers that the demo shows.
+def make_story(n_users: int, seed: int, progress: Progress = silent) -> tuple[dict[str, object], list[Block]]:
+    """Return what the demo shows: the matching of the four students and each attack on the calls, as facts and as text.
 
     Examples
     --------
-    >>> len(make_story(60, seed=0).attacks)
-    8
+    >>> from habitprint.cli.screen import Screen
+    >>> Screen(width=100).show(make_story(60, seed=0)[1][:1])
+    1. Four students
     """
     progress("making customers", 0, 1)
     twin = hp.datasets.calls_twin(n_users, seed=seed)
@@ -178,7 +143,20 @@ def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
         progress(f"{weight}, {method}", len(attacks), len(PAPER_WEIGHTS) * len(METHODS))
         matching = hp.match(*calls, weight=weight, method=method, seed=seed)
         attacks.append((weight, method, hp.evaluate(matching, *calls)))
-    return Story(hp.match(*hp.datasets.illustration()), calls, attacks)
+    students, released, best = hp.match(*hp.datasets.illustration()), calls.released, attacks[0][2].accuracy_rate
+    found = [{"weight": weight, "method": method, **result.to_json()} for weight, method, result in attacks]
+    about = {"source": calls.source, "periods": calls.periods, "n_users": released.n_users, "seed": seed}
+    return {"illustration": students.to_table(), "calls": about | {"attacks": found}}, [
+        Heading("1. Four students"),
+        Text("Their names are hidden. The attacker knows the habits of four people.\n"),
+        _students(students),
+        Heading(f"\n2. Calls of {released.n_users:,} customers from {released.n_places:,} antennas"),
+        Text(calls.source),
+        Text("One week is released without names. The attacker knows the other week. Share re-identified:\n"),
+        _bars(attacks),
+        *([] if best is None else [Text(f"\nJoint matching re-identifies {best.words}.")]),
+        Command("On your own events", "habitprint audit EVENTS --out DIR"),
+    ]
 
 
 def _students(matching: hp.Matching) -> Table:
