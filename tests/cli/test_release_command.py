@@ -79,8 +79,39 @@ def test_two_tables_are_released_with_the_options_of_their_audit(
         assert trial.attribution is not None
         assert trial.attribution.sensitive is not None
     capsys.readouterr()
-    assert run(monkeypatch, "release", "week1.csv", "--advice", "audit", "--out", "other") == 2
-    assert "--known is missing" in capsys.readouterr().err
+    refused = {
+        ("week1.csv", "--known", "week2.csv"): "--sensitive is missing",
+        ("week1.csv", "--sensitive", "places.csv"): "--known is missing",
+        # The attacker's data would be published.
+        ("week2.csv", "--known", "week1.csv", "--sensitive", "places.csv"): "not given in the order of the audit",
+        # These true pairs are not those of the audit.
+        ("week1.csv", "--known", "week2.csv", "--sensitive", "places.csv", "--truth", "pairs.csv"): "pairs.csv is not",
+    }
+    hp.datasets.town(60, 8)[0].to_table().select(released="user", known="user").unique().write_csv("pairs.csv")
+    for words, said in refused.items():
+        assert run(monkeypatch, "release", *words, "--count", "visits", "--advice", "audit", "--out", "other") == 2
+        assert said in capsys.readouterr().err
+    # A second draw beside the first one shows more than either.
+    assert run(monkeypatch, *command, "--force") == 0
+    assert "the difference of two files can show" in " ".join(capsys.readouterr().err.split())
+
+
+def test_no_page_of_an_audit_names_ids_that_were_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        *events_of_town().rows(),
+        ("Jill Doe", "the clinic", "2012-04-10"),
+        ("Jill Doe", "the clinic", "2012-04-17"),
+    ]
+    pl.DataFrame(rows, ["user", "place", "time"], orient="row").write_csv("calls.csv")
+    without = ("--without-user", "Jill Doe", "--without-place", "the clinic")
+    with only_groups():
+        assert run(monkeypatch, "audit", "calls.csv", *without, *AUDIT) == 0
+        assert run(monkeypatch, "release", "calls.csv", "--advice", "audit", "--out", "april") == 0
+    pages = [file for file in Path().glob("*/**/*") if file.suffix in {".html", ".md", ".json"}]
+    named = {file.name for file in pages if b"Jill" in file.read_bytes() or b"clinic" in file.read_bytes()}
+    assert named == {"advice.json"}  # which only its owner can read, and which reads the events again
+    assert "--without-user ID" in Path("april/internal/record.md").read_text()
 
 
 def test_rows_of_a_database_have_a_fingerprint_and_the_printed_command_keeps_the_user(

@@ -114,11 +114,9 @@ class AuditRun:
 
     @classmethod
     def of(cls, subject: Subject, source: str) -> "AuditRun":
-        """Return the origin of a subject, without folders."""
+        """Return the origin of a subject, without folders and ids."""
         told, is_events = subject.preparation, isinstance(subject.source, Events)
-        spec = told.events
-        if spec is not None and spec.mapping is not None:
-            spec = msgspec.structs.replace(spec, mapping=Path(spec.mapping).name)
+        spec = None if told.events is None else told.events.anonymous
         return cls(
             source=_as_text(source),
             kind="events" if is_events else "histograms",

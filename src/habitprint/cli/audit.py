@@ -187,7 +187,7 @@ def audit(
         hashed = hash_inputs(files, [] if is_spark else data, options.name, subject)
         shown = [options.name or without_folder(files[0])] if is_events else names_of_files(data, options.name)
         asked = [
-            *given(spec, options, behind),
+            *given(spec.anonymous, options, behind),
             *(each for each in given(where) if each.name not in SECRET),
             *given(beside),
         ]

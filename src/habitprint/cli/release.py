@@ -1,6 +1,6 @@
 """The command ``habitprint release``: from the recommendation of an audit to a folder with the table and its record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,8 +22,10 @@ from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_folder
 from habitprint.progress import Progress, ProgressBar
+from habitprint.truth import SAME_ID
 from habitprint.wording.blocks import Block, Command, Text
 from habitprint.wording.pages import report_json
+from habitprint.wording.releases import about_note
 from habitprint.wording.verdict import about_gate, first_screen
 
 
@@ -87,9 +89,11 @@ def release(
     before, advice = hp.read_audit(beside.advice), hp.read_advice(beside.advice)
     is_events = advice.events is not None
     data = [file] if is_events else [file, str(beside.known)]
-    further = [each for each in (*(beside.train or ()), *beside.other, beside.sensitive) if each is not None]
+    truth = None if beside.truth in {None, SAME_ID} else Path(str(beside.truth))
+    further = [each for each in (*(beside.train or ()), *beside.other, beside.sensitive, truth) if each is not None]
     _refuse_other_options(file, before, beside, table, is_events=is_events)
     check_folder(beside.out, overwrite=force)
+    replaces = is_release(ReleaseFolder.of(beside.out).table)
     with ProgressBar() as progress:
         progress("reading", 0, 1)
         if advice.events is not None:
@@ -97,7 +101,7 @@ def release(
         else:
             subject, read = _two_tables(file, beside, table, progress), list(map(Path, data))
         progress("hashing the files", 0, 1)
-        _refuse_changed([*hash_inputs(data, read, None, subject), *map(hp.InputFile.of, further)], before)
+        _refuse_changed(hash_inputs(data, read, None, subject), [*map(hp.InputFile.of, further)], before)
         subject = replace(subject, sensitive=None if beside.sensitive is None else read_sensitive(beside.sensitive))
         prepared = prepare(subject, before.options, progress)
         start = ToRelease.of_prepared(before, advice, prepared, subject.training, progress)
@@ -108,6 +112,8 @@ def release(
         print_json_text(report_json(final))
     else:
         Screen().show(_shown(final, beside.out))
+    if replaces:
+        Screen(stderr=True).note(about_note("replaces-release", {}), mark="warning")
     if final.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
@@ -116,6 +122,9 @@ def _refuse_other_options(
     file: str, before: hp.Audit, beside: ReleaseFiles, table: TableSpec, *, is_events: bool
 ) -> None:
     """Raise `InputError` if an option does not apply to this data, or one of the audit is missing."""
+    advised = before.protections.advised
+    if advised is not None and advised.attribution is not None and advised.attribution.sensitive is not None:
+        _require({"--sensitive FILE": beside.sensitive is None}, "the audit measured claims about sensitive places")
     if is_events:
         why = "the audit read events, and its advice says how to read them again"
         refuse([*given(beside), *given(table)], OF_TABLES | {each.name for each in given(table)}, "events", why=why)
@@ -125,13 +134,7 @@ def _refuse_other_options(
         "--train A B": before.training.on == "given tables" and beside.train is None,
         "--other RELEASE": before.run.n_others != len(beside.other),
     }
-    for option, is_missing in missing.items():
-        if is_missing:
-            raise InputError(
-                f"{option.partition(' ')[0]} is missing",
-                why="the attacker of the audit had it, and the final audit has the same attacker",
-                fix=f"give the files of the audit: {option}",
-            )
+    _require(missing, "the attacker of the audit had it, and the final audit has the same attacker")
     if is_release(file):
         raise InputError(
             f"{file} is a release already",
@@ -139,6 +142,13 @@ def _refuse_other_options(
             fix=f"release the original; or do the single steps: habitprint protect {file} --advice AUDIT, then "
             "habitprint audit",
         )
+
+
+def _require(missing: Mapping[str, bool], why: str) -> None:
+    for option, is_missing in missing.items():
+        if is_missing:
+            name, fix = option.partition(" ")[0], f"give the files of the audit: {option}"
+            raise InputError(f"{name} is missing", why=why, fix=fix)
 
 
 OF_TABLES = {"--known", "--truth", "--train", "--other"}
@@ -156,16 +166,25 @@ def _two_tables(file: str, beside: ReleaseFiles, table: TableSpec, progress: Pro
     )
 
 
-def _refuse_changed(found: Sequence[hp.InputFile], before: hp.Audit) -> None:
-    """Raise `InputError` if a file is not one that the audit read."""
-    hashes = {file.sha256 for file in before.run.inputs}
-    for file in found:
-        if hashes and file.sha256 not in hashes:
+def _refuse_changed(data: Sequence[hp.InputFile], further: Sequence[hp.InputFile], before: hp.Audit) -> None:
+    """Raise `InputError` if a file is not one that the audit read, or if the data is given in another order."""
+    audited = before.run.inputs
+    if not audited:
+        return
+    hashes = {file.sha256 for file in audited}
+    for file in (*data, *further):
+        if file.sha256 not in hashes:
             raise InputError(
                 f"{file.name} is not what the audit read: its SHA-256 is {file.sha256[:12]}…",
                 why="the final record must rest on the data that was audited",
                 fix="give the files that were audited; or audit this data first",
             )
+    if [file.sha256 for file in data] != [file.sha256 for file in audited[: len(data)]]:
+        raise InputError(
+            "the files are not given in the order of the audit",
+            why="the attacker's data would be published, and the audit says nothing about that",
+            fix=f"give them as in the audit: {', '.join(file.name for file in audited[: len(data)])}",
+        )
 
 
 def _command(file: str, before: hp.Audit, beside: ReleaseFiles, table: TableSpec) -> str:

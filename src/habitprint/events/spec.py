@@ -1,7 +1,10 @@
 """How files of events are read, cut and counted: one record from keywords and flags to the JSON of an advice."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal, TypedDict
+
+import msgspec
 
 from habitprint.errors import InputError
 from habitprint.events.times import require_time_zone
@@ -9,6 +12,7 @@ from habitprint.flags import MAIN, PERIODS, PLACES, flag
 from habitprint.io.dialects import Format, FormatKeywords
 
 SPAN = "FIRST..LAST"
+WITHHELD = "ID"  # stands for an id in reports
 
 OnBadRows = Literal["fail", "skip"]
 DayName = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -191,3 +195,19 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     map_to: Annotated[str, flag(panel=PLACES)] = "to"
     by_hours: Annotated[int | None, flag(panel=PLACES)] = None
     by_weekday: Annotated[bool, flag(panel=PLACES)] = False
+
+    @property
+    def anonymous(self) -> "EventSpec":
+        """Return the options for reports, which name nobody: without folders, and without the ids that are left out.
+
+        Examples
+        --------
+        >>> EventSpec(without_user=("Jill",), mapping="/srv/hr/districts.csv").anonymous
+        EventSpec(without_user=('ID',), mapping='districts.csv')
+        """
+        return msgspec.structs.replace(
+            self,
+            without_user=(WITHHELD,) * len(self.without_user),
+            without_place=(WITHHELD,) * len(self.without_place),
+            mapping=None if self.mapping is None else Path(self.mapping).name,
+        )
