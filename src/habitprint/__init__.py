@@ -15,13 +15,13 @@ from habitprint import datasets as datasets
 from habitprint import formatting as _formatting
 from habitprint import markov as markov
 from habitprint.attacks import AttackResult as AttackResult
-from habitprint.auditing.accountability import Accountability as Accountability
 from habitprint.auditing.audit import Audit as Audit
 from habitprint.auditing.audit import audit as audit
 from habitprint.auditing.audit import read_audit as read_audit
 from habitprint.auditing.compare import Comparison as Comparison
 from habitprint.auditing.compare import compare as compare
 from habitprint.auditing.explanation import Explanation as Explanation
+from habitprint.auditing.options import Accountability as Accountability
 from habitprint.auditing.options import AuditOptions as AuditOptions
 from habitprint.auditing.preparation import Preparation as Preparation
 from habitprint.auditing.reconstruction import Attribution as Attribution

@@ -15,10 +15,11 @@ import polars as pl
 from habitprint.errors import InputError, first_few, is_whole, require_option
 from habitprint.events import Events
 from habitprint.events.events import require_events, require_places
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
-from habitprint.ids import positions
+from habitprint.ids import positions, to_ids
 from habitprint.io.files import OF_POLARS, reading
-from habitprint.io.tables import collect, id_pairs, read_table
+from habitprint.io.tables import collect, id_pairs, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
 BY_PLACE = "a mapping says which place becomes which"
@@ -496,3 +497,84 @@ def _scale(latitude: float) -> float:
 def _millimetres(degrees: float, latitude: float) -> int:
     """Return how many millimetres some degrees are, at least one."""
     return max(1, int(degrees * _scale(latitude)))
+
+
+def read_positions(source: Any) -> pl.DataFrame:
+    """Read where places are: a file or a frame with the columns ``place, lat, lon``, in degrees.
+
+    Examples
+    --------
+    >>> read_positions({"place": ["dorm"], "lat": ["39.98"], "lon": ["116.3"]}).row(0)
+    ('dorm', 39.98, 116.3)
+    """
+    frame, called = _read_places(source, ("place", "lat", "lon"), "the table of positions")
+    degrees = frame.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
+    table = degrees.select(to_ids(frame["place"], "place").alias("place"), "lat", "lon")
+    is_inside = pl.col("lat").is_between(-90, 90) & pl.col("lon").is_between(-180, 180)
+    wrong, twice = table.filter(~is_inside.fill_null(value=False)), table.filter(pl.col("place").is_duplicated())
+    if wrong.height:
+        what = f"{counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}"
+        why = "latitude and longitude are degrees: −90 to 90 and −180 to 180"
+        raise InputError(f"{called}: {what}", why=why, fix="correct these positions or remove their rows")
+    if twice.height:
+        what, why = f"place {twice['place'][0]!r} has several positions", "a place can be drawn at one position only"
+        raise InputError(f"{called}: {what}", why=why, fix="keep one row for each place")
+    return table
+
+
+def read_sensitive(source: Any) -> pl.Series:
+    """Read a list of sensitive places: a file or a frame with the column ``place``, or the ids themselves.
+
+    Examples
+    --------
+    >>> read_sensitive({"place": ["clinic", "church", "clinic"]}).to_list()
+    ['church', 'clinic']
+    >>> read_sensitive([12, 7]).to_list()
+    [7, 12]
+    """
+    called = "the list of sensitive places"
+    if isinstance(source, (list, tuple, pl.Series)):
+        ids = to_ids(source, "place")
+    else:
+        frame, called = _read_places(source, ("place",), called)
+        ids = to_ids(frame["place"], "place")
+    if ids.is_empty():
+        why, fix = "then there is nothing to measure", "name a place in each row, or leave the list out"
+        raise InputError(f"{called} is empty", why=why, fix=fix)
+    return ids.unique().sort()
+
+
+def require_sensitive(sensitive: pl.Series | None, *tables: Histograms) -> None:
+    """Raise `InputError` if no table has one of the sensitive places.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> require_sensitive(pl.Series(["clinic"]), hp.Histograms.from_strings({1: ["dorm", "library"]}))
+    Traceback (most recent call last):
+    habitprint.errors.InputError: the tables have no place 'clinic', which the list of sensitive places names
+      why: nobody visits it in either period, so no claim about it can be right, and the risk would look low
+      fix: write places as in the data, such as 'dorm', 'library'; or remove them from the list
+    """
+    if sensitive is None:
+        return
+    is_there = np.any([positions(sensitive, table.places) >= 0 for table in tables], axis=0)
+    if is_there.all():
+        return
+    raise InputError(
+        f"the tables have no place {first_few(sensitive.filter(~is_there).to_list())}, which the list of sensitive "
+        "places names",
+        why="nobody visits it in either period, so no claim about it can be right, and the risk would look low",
+        fix=f"write places as in the data, such as {first_few(tables[0].places.head(2).to_list())}; or remove them "
+        "from the list",
+    )
+
+
+def _read_places(source: Any, columns: tuple[str, ...], called: str) -> tuple[pl.DataFrame, str]:
+    """Return a table of places with its required columns, and the name by which messages call it."""
+    if isinstance(source, (str, os.PathLike)):
+        frame, called = read_table(source), os.fspath(source)
+    else:
+        frame = to_frame(source)
+    require_columns(frame, columns, source=called)
+    return frame, called

@@ -19,9 +19,9 @@ from habitprint.auditing.people import (
     assess_people,
     draw_map,
     look_closer,
-    read_positions,
 )
 from habitprint.mechanisms import GuaranteedRisk
+from habitprint.places import read_positions
 from habitprint.report.charts import map_figure
 from habitprint.training import Reliability
 from habitprint.wording.people import about_certainty

@@ -13,13 +13,12 @@ import polars as pl
 
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
-from habitprint.auditing.accountability import Accountability
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, Linkage, Times
 from habitprint.auditing.examples import ExampleRow, make_examples
 from habitprint.auditing.explanation import Explanation, Internal
 from habitprint.auditing.goal import Decide, TargetPreset
-from habitprint.auditing.options import DEFAULTS, RATES, AuditOptions, to_share
+from habitprint.auditing.options import DEFAULTS, RATES, Accountability, AuditOptions, to_share
 from habitprint.auditing.people import Confidence, People, PlaceMap, assess_people, draw_map
 from habitprint.auditing.preparation import (
     Backend,

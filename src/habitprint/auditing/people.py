@@ -1,11 +1,10 @@
 """People at risk: the confidence of each claim, its calibration, and the places that identify people."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,14 +12,11 @@ import polars as pl
 from habitprint import training
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
-from habitprint.conversion import is_path
 from habitprint.errors import InputError
 from habitprint.evaluation import pair_chances
-from habitprint.formatting import Drawn, abbreviated, counted
+from habitprint.formatting import Drawn, abbreviated
 from habitprint.histograms import align
 from habitprint.ids import positions as rows_of
-from habitprint.ids import to_ids
-from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.matching import Matching, pair_margins
 from habitprint.matching.match import find_sizes
 from habitprint.mechanisms import GuaranteedRisk
@@ -480,31 +476,6 @@ class PlaceMap:
     n_left_out: int
 
     __repr__ = abbreviated
-
-
-def read_positions(source: Any) -> pl.DataFrame:
-    """Read where places are: a file or a frame with the columns ``place, lat, lon``, in degrees.
-
-    Examples
-    --------
-    >>> read_positions({"place": ["dorm"], "lat": ["39.98"], "lon": ["116.3"]}).row(0)
-    ('dorm', 39.98, 116.3)
-    """
-    called = os.fspath(source) if is_path(source) else "the table of positions"
-    frame = read_table(source) if is_path(source) else to_frame(source)
-    require_columns(frame, ("place", "lat", "lon"), source=called)
-    degrees = frame.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
-    table = degrees.select(to_ids(frame["place"], "place").alias("place"), "lat", "lon")
-    is_inside = pl.col("lat").is_between(-90, 90) & pl.col("lon").is_between(-180, 180)
-    wrong, twice = table.filter(~is_inside.fill_null(value=False)), table.filter(pl.col("place").is_duplicated())
-    if wrong.height:
-        what = f"{counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}"
-        why = "latitude and longitude are degrees: −90 to 90 and −180 to 180"
-        raise InputError(f"{called}: {what}", why=why, fix="correct these positions or remove their rows")
-    if twice.height:
-        what, why = f"place {twice['place'][0]!r} has several positions", "a place can be drawn at one position only"
-        raise InputError(f"{called}: {what}", why=why, fix="keep one row for each place")
-    return table
 
 
 def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:

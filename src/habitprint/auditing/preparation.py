@@ -12,8 +12,6 @@ import numpy as np
 
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
-from habitprint.auditing.people import read_positions
-from habitprint.auditing.sensitive import read_sensitive, require_sensitive
 from habitprint.checks import Finding, check_events, check_sides, check_tables
 from habitprint.checks.check import DAY_CODES, check_days
 from habitprint.checks.finding import in_order
@@ -32,7 +30,7 @@ from habitprint.mechanisms.release import holds_shares
 from habitprint.periods import Calendar, DayTable, HalvesOfRows, KnownInHalves, OnDays, Period, Span, Split, split
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import Accounted, CountBackend, refuse_to_split
-from habitprint.places import Grid, PlaceMapping
+from habitprint.places import Grid, PlaceMapping, read_positions, read_sensitive, require_sensitive
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import Weight

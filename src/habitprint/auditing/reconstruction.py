@@ -46,7 +46,6 @@ from scipy import sparse
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.attacks import Scenario
 from habitprint.auditing.posterior import Places, Prior, likeliest_units, prior_of_units
-from habitprint.auditing.sensitive import read_sensitive, require_sensitive
 from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, first_few
 from habitprint.formatting import abbreviated
@@ -58,6 +57,7 @@ from habitprint.mechanisms import GuaranteedRisk, Release, RoundTo, Step
 from habitprint.mechanisms.exposure import apparent_totals, is_grouped
 from habitprint.mechanisms.groups.microaggregation import UNITS, Microaggregate
 from habitprint.mechanisms.release import as_release
+from habitprint.places import read_sensitive, require_sensitive
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import SAME_ID, Truth

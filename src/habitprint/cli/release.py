@@ -10,7 +10,6 @@ import typer
 import habitprint as hp
 from habitprint.auditing.preparation import Subject, prepare
 from habitprint.auditing.releasing import ReleaseFolder, ToRelease
-from habitprint.auditing.sensitive import read_sensitive
 from habitprint.cli import events as of_events
 from habitprint.cli.audit import command_in_words, hash_inputs, subject_of_events, without_folder
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
@@ -21,6 +20,7 @@ from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_folder
+from habitprint.places import read_sensitive
 from habitprint.progress import Progress, ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording.blocks import Block, Command, Text

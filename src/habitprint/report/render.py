@@ -14,20 +14,23 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from habitprint.auditing.accountability import NOBODY, Accountability
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
-from habitprint.auditing.compare import Comparison
+from habitprint.auditing.compare import Comparison, compare
+from habitprint.auditing.options import NOBODY, Accountability
+from habitprint.auditing.releasing import INTERNAL, PUBLISH, ReleaseFolder, ToRelease, release_table
 from habitprint.errors import InputError
 from habitprint.formatting import counted, printable
-from habitprint.io.files import OWNER_ONLY, Writer, check_target, write_folder, write_text
+from habitprint.io.files import OWNER_ONLY, OWNERS_FOLDER, Writer, check_target, new_folder, write_folder, write_text
 from habitprint.mechanisms import InputFile
+from habitprint.progress import Progress, ProgressBar
 from habitprint.report.charts import comparison_figure, figures_of
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Page
-from habitprint.wording.compare import build_comparison
-from habitprint.wording.pages import build_page, build_record, report_json
-from habitprint.wording.recipients import build_joint_record
+from habitprint.wording.compare import BEFORE_AND_AFTER, build_comparison
+from habitprint.wording.pages import build_joint_record, build_page, build_record, report_json
+from habitprint.wording.releases import tell_release
 
+COMPARED = "compared.html"
 UNWRITABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]"  # in HTML and XML
 
 
@@ -176,6 +179,65 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     return write_folder(
         Path(folder), writers, ours=(REPORT, RECORD_HTML, RECORD_MD, FACTS, USERS, ADVICE), overwrite=overwrite
     )
+
+
+def release(
+    audit: Audit | ToRelease,
+    folder: str | os.PathLike[str],
+    *,
+    command: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Audit:
+    """Protect an audited table as its audit recommends, audit the written file, and write everything into one folder.
+
+    ``publish/`` has the protected table and its JSON file: publish these two. ``internal/`` has the key, the owner's
+    file, the report, the comparison with the unprotected table, and the record to sign. The folder appears when all
+    files are complete. If the written table misses the target, there is no folder.
+
+    Parameters
+    ----------
+    audit
+        An audit that recommends a protection, made by `habitprint.audit` in this process.
+    folder
+        A new or empty folder. If `overwrite` is true, an earlier release there is replaced.
+    command
+        The command line that made the release, for the record.
+    progress
+        A function that is called now and then with the progress of the work. None shows a bar in a terminal or in a
+        notebook.
+
+    Returns
+    -------
+    Audit
+        The audit of the written file. The attacker and all options are those of the first audit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(40, 6), target=0.5, noise=False)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     final = release(found, Path(place) / "april")
+    ...     sorted(os.listdir(Path(place) / "april" / "publish"))
+    ['april.parquet', 'april.parquet.json']
+    >>> final.verdict.passes
+    True
+    """
+    start = audit if isinstance(audit, ToRelease) else ToRelease.of(audit)
+    folder = Path(folder)
+    if progress is None:
+        with ProgressBar() as shown:
+            return release(start, folder, command=command, overwrite=overwrite, progress=shown)
+    with new_folder(folder, entries=(PUBLISH, INTERNAL), overwrite=overwrite) as made:
+        files = ReleaseFolder.of(made)
+        files.table.parent.mkdir()
+        files.internal.mkdir(mode=OWNERS_FOLDER)
+        final = release_table(start, files.table, files.key, command=command, tell=tell_release, progress=progress)
+        progress("writing", 0, 1)
+        write_audit(final, files.internal, overwrite=True)
+        write_comparison(compare([start.audit, final], BEFORE_AND_AFTER), files.internal / COMPARED)
+    return final
 
 
 def _owner_only(path: Path) -> Path:

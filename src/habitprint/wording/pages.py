@@ -5,22 +5,24 @@ the same sentences beside them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import msgspec
 
-from habitprint.auditing.accountability import Access, Accountability
 from habitprint.auditing.audit import SCHEMA, Audit, AuditRun, Pictured
+from habitprint.auditing.options import NOBODY, Access, Accountability
 from habitprint.events import EventSpec
-from habitprint.formatting import counted, headed, percent, printable_json, sentence
+from habitprint.formatting import at_most, counted, headed, percent, printable_json, sentence
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
 from habitprint.periods.day_table import in_words as day_in_words
-from habitprint.wording import blocks, findings, people, protections, releases, risk, singling_out, verdict
+from habitprint.runtime import versions
+from habitprint.wording import blocks, findings, people, protections, releases, risk, verdict
 from habitprint.wording import scope as covered
 from habitprint.wording.blocks import (
     Block,
     Bullets,
+    Cell,
     Figure,
     Heading,
     Page,
@@ -30,6 +32,7 @@ from habitprint.wording.blocks import (
     Text,
     fixed_text,
     fixed_texts,
+    table,
     terms,
 )
 
@@ -37,6 +40,7 @@ MOST_INPUTS = 4  # files that fit on the record
 ACCESSES: dict[Access, str] = {"public": "public", "contract": "by contract", "secure-room": "in a secure room"}
 DECISIONS = ("release", "release with conditions", "do not release")
 DECISION = Text(f"Decision: {' '.join(f'☐ {decision}' for decision in DECISIONS)}")
+OF_ONE = ("recipient", "access")  # each audit of a joint record has its own
 ALMOST_ONE = 0.99  # a bound above says nothing
 
 
@@ -68,7 +72,7 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
         "attacker": ("What does the attacker know?", _attacker(audit)),
         "data": ("Is the data sound?", covered.about_data(audit.data)),
         "attacks": ("Which attacks were run?", [*risk.about_all(audit), figures["attacks"]]),
-        "singling-out": ("How many people do a few places single out?", singling_out.tell_singling_out(audit)),
+        "singling-out": ("How many people do a few places single out?", risk.tell_singling_out(audit)),
         "dependence": ("What does the risk depend on?", _dependence(audit, figures["curves"], figures["pairs"])),
         "time": ("What if more is known, or the release is repeated?", risk.about_time(audit)),
         "people": ("Who is at risk?", _people(audit, figures["reliability"], figures["claims"])),
@@ -247,6 +251,91 @@ def build_record(audit: Audit) -> Page:
     return Page(fixed_text("internal"), title, run.source, tuple(parts))
 
 
+def build_joint_record(
+    audits: Mapping[str, Audit], given: Accountability = NOBODY, reports: Sequence[InputFile] = ()
+) -> Page:
+    """Return one record of several audits, one row each; of one audit, its own record.
+
+    Parameters
+    ----------
+    audits
+        The audits by name.
+    given
+        The people and reasons behind the release. They replace those that the audits agree on.
+    reports
+        The files that hold the audits.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> town = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> build_joint_record({"insider": town, "public": town}).blocks[1].text
+    'Result: 0 of 2 audits meet their targets. The decision to release rests with the data controller.'
+    """
+    found = list(audits.values())
+    agreed = {name: {getattr(each.options.accountability, name) for each in found} for name in given.__struct_fields__}
+    lines = {
+        name: getattr(given, name) or (min(values) if len(values) == 1 else None) for name, values in agreed.items()
+    }
+    behind = Accountability(**lines)
+    if len(found) == 1:
+        options = msgspec.structs.replace(found[0].options, accountability=behind)
+        return build_record(replace(found[0], options=options))
+    n_met = sum(each.verdict.passes for each in found)
+    sources = " and ".join(dict.fromkeys(f"“{each.run.source}”" for each in found))
+    result = f"Result: {n_met} of {counted(len(found), 'audit')} meet their targets."
+    parts: list[Block] = [
+        Text(f"Question: can an attacker re-identify people in {sources}, for each recipient?"),
+        Text(f"{result} {fixed_text('decision to release')}"),
+    ]
+    if len({(each.data.released, each.data.scope.released) for each in found}) > 1:
+        parts.append(blocks.Caution(fixed_text("other releases")))
+    heads = ["Audit", "Recipient, access", "Attacker’s data", "Measured", "Guarantee", "Reconstructed", "Result"]
+    parts += [
+        table("The audits", heads, [_row(name, each) for name, each in audits.items()]),
+        terms(*((name, _covered(each)) for name, each in audits.items())),
+        *([inputs_table("Reports", reports)] if reports else []),
+        *to_sign(behind, apart=OF_ONE, decided=table("Decision", ["", *DECISIONS], _boxes(audits))),
+        *about_documents(),
+    ]
+    title = "Record of re-identification audits"
+    ending = f"Made by habitprint {versions()['habitprint']}."
+    return Page(fixed_text("internal"), title, ", ".join(audits), tuple(parts), ending=ending)
+
+
+def _boxes(audits: Mapping[str, Audit]) -> list[list[object]]:
+    return [[name, *("☐" for _ in DECISIONS)] for name in audits]
+
+
+def _row(name: str, audit: Audit) -> list[object]:
+    behind, scope, guaranteed = audit.options.accountability, audit.data.scope, audit.verdict.guaranteed
+    rate, taken, found = audit.strongest.rate, audit.protections.trials[0].taken, verdict.headline(audit)
+    access = "" if behind.access is None else ACCESSES[behind.access]
+    known = [scope.known.words, counted(scope.n_known_in_all, "person")]
+    known += [] if audit.options.overlap is None else [f"{percent(audit.options.overlap)} of the released people"]
+    known += [counted(audit.run.n_others, "other release")] if audit.run.n_others else []
+    bound = Cell("none")
+    if guaranteed.stated < 1:
+        bound = Cell(f"at most {at_most(guaranteed.stated)}", note=f"any person: {at_most(guaranteed.highest)}")
+    rows = Cell("not measured" if taken.is_grouped else "–")
+    if taken.found is not None:
+        rows = Cell(percent(taken.found.rate.value), note=risk.interval(taken.found.rate))
+    return [
+        name,
+        Cell(behind.recipient or "–", note=access),
+        ", ".join(filter(None, known)),
+        Cell(percent(rate.value), note=risk.interval(rate)),
+        bound,
+        rows,
+        Cell(f"{found.mark} {found.label}", note=f"target: {percent(audit.verdict.target)}"),
+    ]
+
+
+def _covered(audit: Audit) -> str:
+    grave = [findings.written(each) for each in audit.data.findings if each.is_grave]
+    return " ".join([verdict.headline(audit).text, covered.about_scope(audit.data.scope), *grave])
+
+
 def about_documents() -> tuple[Block, ...]:
     """Return the annex of a record: the words of laws, guidelines and standards for its lines.
 
@@ -317,7 +406,7 @@ def _facts(audit: Audit) -> Terms:
         ("Measured risk", f"{risk.about_strongest(audit)} That is {audit.strongest.rate.words}."),
         ("Measured on all people", risk.on_all_people(audit)),
         ("If the attacker knows more", risk.if_more_is_known(audit)),
-        ("Singling out", singling_out.about_singling_out(audit)),
+        ("Singling out", risk.about_singling_out(audit)),
         *_guaranteed(audit),
         *_advice(audit),
         ("Alternatives", " ".join(alternatives)),
@@ -328,7 +417,7 @@ def _facts(audit: Audit) -> Terms:
 
 
 def _released(audit: Audit) -> list[Block]:
-    return [] if audit.release is None else [blocks.terms(*_so_far(audit)), *protections.examples_table(audit.examples)]
+    return [] if audit.release is None else [terms(*_so_far(audit)), *protections.examples_table(audit.examples)]
 
 
 def _so_far(audit: Audit) -> list[tuple[str, str]]:
@@ -428,7 +517,7 @@ def inputs_table(caption: str, inputs: Sequence[InputFile]) -> blocks.Table:
     rows = [[file.name, file.n_bytes, file.sha256] for file in inputs[:MOST_INPUTS]]
     n_more = len(inputs) - MOST_INPUTS
     note = f"And {counted(n_more, 'more file')}: report.json lists them all." if n_more > 0 else ""
-    return blocks.table(caption, ["File", "Bytes", "SHA-256"], rows, note=note)
+    return table(caption, ["File", "Bytes", "SHA-256"], rows, note=note)
 
 
 def report_json(audit: Audit) -> str:
@@ -453,7 +542,7 @@ def report_json(audit: Audit) -> str:
         "findings": [findings.words_of(found) for found in audit.data.findings],
         "training": risk.about_training(audit.training),
         "on_all": risk.on_all_people(audit),
-        "singling_out": singling_out.about_singling_out(audit),
+        "singling_out": risk.about_singling_out(audit),
         "forecast": risk.among_more(audit),
         "curves": {curve.dimension: risk.about_curve(curve) for curve in audit.curves},
         "linkage": risk.about_linkage(audit.linkage),
