@@ -1,15 +1,16 @@
 """The blocks that every page is made of: plain values, turned into HTML, Markdown or terminal text by three renderers.
 
-Functions in `wording/` return sentences and blocks; `report/render.py` and `cli/screen.py` show them. Texts without
-any number are in ``texts.md``.
+Functions in `wording/` return sentences and blocks; `report/render.py` and `cli/screen.py` show them. ``texts.md`` has
+the texts. Values stand in braces there: ``{rate:percent}``, ``{rate:at most}``, and ``{n:count person}``.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from string import Formatter
 from typing import Any, Literal
 
-from habitprint.formatting import by_heading, in_column
+from habitprint.formatting import at_most, by_heading, counted, in_column, percent
 
 TEXTS = by_heading((files("habitprint.wording") / "texts.md").read_text(encoding="utf-8"))
 Sign = Literal["met", "missed", "open"]
@@ -311,15 +312,31 @@ def sentences(blocks: Sequence[Block]) -> Iterator[str]:
                 yield from (block.title, *sentences(block.blocks))
 
 
+class _Filled(Formatter):
+    """A text with values in its braces: shares, upper ends of shares, and numbers of things."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        match format_spec.split():
+            case ["percent"]:
+                return percent(value)
+            case ["at", "most"]:
+                return at_most(value)
+            case ["count", *thing]:
+                return counted(value, " ".join(thing))
+        return str(super().format_field(value, format_spec))
+
+
 def fixed_text(name: str, **values: object) -> str:
     """Return the text of ``texts.md`` under a heading, with values in its braces.
 
     Examples
     --------
+    >>> fixed_text("attacker of a sample", n_released=5000, n_known=4000)
+    'In all but one attack both tables hold the sample only: 5,000 people released, 4,000 known.'
     >>> fixed_text("truth")
     'The truth about people is used only to count correct matches. The attacker never sees it.'
     """
-    return " ".join(fixed_texts(name)).format(**values)
+    return _Filled().format(" ".join(fixed_texts(name)), **values)
 
 
 def fixed_texts(name: str) -> tuple[str, ...]:

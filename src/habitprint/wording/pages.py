@@ -87,10 +87,7 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
         source=audit.run.source,
         blocks=_there([*verdict.first_screen(audit), None if audit.release else figures["answer"]]),
         sections=tuple(Section(name, heading, _there(said)) for name, (heading, said) in sections.items() if said),
-        ending=(
-            f"Made by habitprint {audit.versions['habitprint']}. The same facts for machines are in report.json. This "
-            "page makes no request to any network."
-        ),
+        ending=fixed_text("ending", versions=audit.versions),
         record=build_record(audit),
     )
 
@@ -148,10 +145,7 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
         claims,
         people.margins_table(found),
         people.anonymity_table(found),
-        Text(
-            "This report names nobody. users.parquet lists each person, the certainty of their match and the places "
-            "that identify them. It is for internal use only: keep it as safe as the data."
-        ),
+        Text(fixed_text("nobody is named")),
     ]
 
 
@@ -160,9 +154,7 @@ def _who_is_named(audit: Audit) -> str:
     repeated, n_common = risk.repeated_attack(audit), audit.data.scope.n_attacked
     n_named = max((each.n_claims for each in audit.people.claims), default=n_common)
     who = "joint matching" if repeated is None else repeated.name
-    some = (
-        "" if n_named <= n_common else f" Only {n_common:,} people are in both tables, so the other matches are wrong."
-    )
+    some = f" {fixed_text('wrong matches', n_common=n_common)}" if n_named > n_common else ""
     return f"These numbers are about the attack “{who}”. It names {n_named:,} released people.{some}"
 
 
@@ -438,12 +430,8 @@ def _attacker_in_short(audit: Audit) -> str:
     known = counted(scope.n_known_in_all, "person")
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
     more = f" They also hold {counted(n, 'other release')} of the same people and combine them." if n else ""
-    return (
-        f"The audit assumes an attacker who holds the released table. They know the exact habits of {known} from "
-        f"another period, with names.{covered.attacker_of_sample(scope)}{reach} They know the protection, and apply it "
-        f"to their own data if that helps.{more} The audit assumes that they know nothing else. "
-        f"{risk.how_trained(audit.training)}"
-    )
+    reach = f"{covered.attacker_of_sample(scope)}{reach}"
+    return fixed_text("attacker", known=known, reach=reach, more=more, trained=risk.how_trained(audit.training))
 
 
 def _target(audit: Audit) -> str:
@@ -453,17 +441,10 @@ def _target(audit: Audit) -> str:
     who = "habitprint knows no legal threshold"
     if audit.options.target is None:
         who = "This is habitprint’s default, not a legal threshold"
-    claims = (
-        ""
-        if most_confident is None
-        else f" At most {percent(most_confident)} of the most confident claims may be right."
-    )
-    each = (
-        ""
-        if person is None
-        else f" For each person, pointing at their row may be right at most {percent(person)} of the time."
-    )
-    return f"At most {percent(audit.verdict.target)} of people may be re-identified. {who}.{claims}{each}"
+    limits = {"target of claims": most_confident, "target for each person": person}
+    said = [f"At most {percent(audit.verdict.target)} of people may be re-identified. {who}."]
+    said += [fixed_text(name, limit=limit) for name, limit in limits.items() if limit is not None]
+    return " ".join(said)
 
 
 def _guaranteed(audit: Audit) -> list[tuple[str, str]]:
@@ -485,10 +466,7 @@ def _advice(audit: Audit) -> list[tuple[str, str]]:
     return [
         (
             "Recommendation",
-            (
-                f"Protect with “{advised.label}”. Of the protections that meet the target, it loses least "
-                f"of the {SCALES[found.keep].kept}.{unseen}"
-            ),
+            fixed_text("recommendation", advised=advised, kept=SCALES[found.keep].kept, unseen=unseen),
         ),
         *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
         ("… re-identified", protections.measured_on(advised)),

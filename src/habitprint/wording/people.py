@@ -12,7 +12,7 @@ from habitprint.auditing.people import (
     PlaceMap,
 )
 from habitprint.formatting import at_most, counted, percent, sentence
-from habitprint.wording.blocks import Table, Tile, Tiles, table
+from habitprint.wording.blocks import Table, Tile, Tiles, fixed_text, table
 from habitprint.wording.risk import rate_cells
 
 N_LEVELS = 3  # levels of precision that are shown
@@ -71,14 +71,7 @@ def about_calibration(found: Confidence) -> str:
     >>> about_calibration(found)[:47]
     'Each match of the joint attack has a calibrated'
     """
-    scores = found.reliability
-    return (
-        "Each match of the joint attack has a calibrated probability of being right. It was trained on one half of the "
-        "people and used on the other half. The matches were sorted by probability into ten groups. On average, the "
-        f"probability of a group and its share of right matches differ by {100 * scores.error:.2g} points. Lower "
-        f"scores are better. The Brier score is {scores.brier:.3f}; with one probability for all matches, it would be "
-        f"{scores.brier_of_base:.3f}. The log loss is {scores.log_loss:.3f}; it would be {scores.log_loss_of_base:.3f}."
-    )
+    return fixed_text("calibration", scores=found.reliability, points=100 * found.reliability.error)
 
 
 def claims_tiles(people: People) -> Tiles:
@@ -119,12 +112,8 @@ def margins_table(people: People) -> Table:
 
     shares = ([None] * 3 if group.precision is None else rate_cells(group.precision)[2:5] for group in people.margins)
     rows = [[name(group), group.n_users, *share] for group, share in zip(people.margins, shares, strict=True)]
-    note = (
-        "The margin says how much the best total gets worse without the match. It is a share of the largest gain of a "
-        "pair."
-    )
     heads = ["Margin", "People", "Right", "Lower end", "Upper end"]
-    return table("People by the margin of their match", heads, rows, note=note)
+    return table("People by the margin of their match", heads, rows, note=fixed_text("margins"))
 
 
 def anonymity_table(people: People) -> Table:

@@ -19,7 +19,6 @@ from habitprint.wording.releases import about_costs, about_guarantee, about_mech
 from habitprint.wording.risk import about_curve, about_needed, attacks_table
 
 N_CELLS, SHOWN_OF_ID = 4, 8  # places of an example row, and letters of its id
-UNMEASURED = "The audit did not measure what such totals reveal."
 
 
 def measured_on(trial: Trial) -> str:
@@ -72,12 +71,7 @@ def about_only_measured(only: Trial | None) -> str:
     >>> about_only_measured(None)
     ''
     """
-    if only is None:
-        return ""
-    return (
-        f" “{only.label}” loses the least, but meets the target only in our tests. Measured: up to "
-        f"{at_most(only.risk.high)}; {guarantee_of(only)}."
-    )
+    return "" if only is None else f" {fixed_text('best in tests', only=only, guarantee=guarantee_of(only))}"
 
 
 def guarantee_of(trial: Trial) -> str:
@@ -106,10 +100,7 @@ def _why_none(audit: Audit) -> str:
         ends = [trial.most_confident.high for trial in within if trial.most_confident is not None]
         if not ends:
             return " The precision of their most confident claims was not measured."
-        return (
-            f" Their most confident claims are right too often: up to {at_most(min(ends))} with the best of "
-            f"{counted(len(ends), 'protection')}. The limit is {percent(goal.confident_target)}."
-        )
+        return f" {fixed_text('confident claims of all', least=min(ends), n=len(ends), goal=goal)}"
     # Beyond the worst loss, the mean of all people would say more than the release.
     scale = SCALES[goal.keep]
     losses = [(trial.loss_for(goal.keep), trial) for trial in found.trials[1:]]
@@ -306,14 +297,9 @@ def on_whom(found: Protections) -> str:
     >>> on_whom(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections)
     'Protections were tested on 12 people.'
     """
-    n_part, n = found.n_users, found.n_users_in_all
-    if n_part == n:
-        return f"Protections were tested on {counted(n, 'person')}."
-    return (
-        f"To save time, {len(found.screened) - 1} protections were first tested on {n_part:,} people drawn at random. "
-        "Among fewer people, risk and loss are higher. The most promising protections were then tested on "
-        f"{n:,} people."
-    )
+    if found.n_users == found.n_users_in_all:
+        return f"Protections were tested on {counted(found.n_users, 'person')}."
+    return fixed_text("tested on some", found=found, n_screened=len(found.screened) - 1)
 
 
 def about_all(audit: Audit) -> list[Block]:
@@ -391,11 +377,7 @@ def _along(alternative: Alternative, curve: Curve, target: float) -> str:
         return f"Not measured. {about_curve(curve)}"
     label, rate = alternative.point.label, alternative.point.rate
     if alternative.number is not None:
-        found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
-        return (
-            f"With {label}, one attack re-identifies {found}. That is within the target. Audit such a table to run all "
-            "attacks."
-        )
+        return fixed_text("enough by itself", label=label, rate=rate)
     least, people = wilson_interval(0, rate.n)[1], counted(rate.n, "person")
     why = f" With {people}, no risk below {at_most(least)} can be shown." if least > target else ""
     found = f"{percent(rate.value)} of people are re-identified, up to {at_most(rate.high)}"
@@ -418,11 +400,8 @@ def _more_people(audit: Audit) -> str:
     if table.risk.n < (shown := users_needed(goal.target)):
         said.append(f"To show that no row is reconstructed, an audit needs {shown:,} people in both tables.")
     if table.most_confident is not None and goal.confident_target is not None:
-        claims = counted(users_needed(goal.confident_target), "claim")
-        said.append(
-            f"A limit of {percent(goal.confident_target)} for the most confident claims needs "
-            f"{claims}{_more_than(claims_among(goal.confident_target), n)}."
-        )
+        claims, more = users_needed(goal.confident_target), _more_than(claims_among(goal.confident_target), n)
+        said.append(fixed_text("claims needed", goal=goal, claims=claims, more=more))
     if table.risk.high > goal.target and goal.target_preset is None:
         needed = None if audit.forecast is None else audit.forecast.needed
         said.append("Without groups, the number of people is not known." if needed is None else about_needed(needed))
@@ -438,20 +417,13 @@ def _more_than(needed: int, n: int) -> str:
 def _larger_groups(k: int, audit: Audit) -> str:
     n, allowed = _n_released(audit), percent(audit.options.confident_target or 0.0)
     people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person')}"
-    return (
-        f"In groups of {k:,}, each claim is right with probability at most 1/{k:,}. So at most {allowed} of the most "
-        f"confident claims are right. This {people}."
-    )
+    return fixed_text("larger groups", k=k, allowed=allowed, people=people)
 
 
 def _totals_only(n_safe: float | None, audit: Audit) -> str:
     n, k = audit.data.released.n_places, group_needed(audit.verdict.target)
-    no_row = "over all people contain no row of a person"
     if n_safe is None:
-        return (
-            f"Totals of places {no_row}. Remove places of fewer than {k:,} people; the sample does not show which. "
-            f"{UNMEASURED}"
-        )
+        return fixed_text("totals of a sample", k=k)
     n_few = n - int(n_safe)
     if n_few == n:
         care = f"All of them have fewer than {k:,} people: too few even for totals"
@@ -459,4 +431,4 @@ def _totals_only(n_safe: float | None, audit: Audit) -> str:
         care = f"{n_few:,} of them have fewer than {k:,} people: remove these"
     else:
         care = f"All of them have {k:,} people or more"
-    return f"Totals of {counted(n, 'place')} {no_row}. {care}. {UNMEASURED}"
+    return fixed_text("totals", n=n, care=care)

@@ -158,10 +158,7 @@ def about_repeated(audit: Audit) -> str:
         return "One attack was repeated on parts of the data."
     if repeated.rate == strongest.rate:
         return f"The strongest attack, {repeated.name}, was repeated on parts of the data."
-    return (
-        f"To save time, one attack was repeated on parts of the data: {repeated.name}. On all of the data it "
-        f"re-identifies {percent(repeated.rate.value)}, and the strongest attack {percent(strongest.rate.value)}."
-    )
+    return fixed_text("repeated attack", repeated=repeated, strongest=strongest)
 
 
 def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
@@ -393,13 +390,9 @@ def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
     days = counted((last - first).days + 1, "day")
     how = f"curve: {curve.how}"
     said = [fixed_text(how, longer=longer, released=released, days=days, fewest=FEWEST_USERS)]
-    if curve.n_sampled is not None and curve.n_in_all is not None:
-        said.append(
-            f"This used a random {curve.n_sampled:,} of {curve.n_in_all:,} people to save time. Among fewer people, "
-            "risks are higher."
-        )
-    elif curve.n_sampled is not None:
-        said.append(f"Each used at most {curve.n_sampled:,} people, drawn at random, to save time.")
+    if curve.n_sampled is not None:
+        of_whom = "some people" if curve.n_in_all is None else "a sample"
+        said.append(fixed_text(f"curve of {of_whom}", curve=curve))
     if shown := _shown_by(curve.dimension, curve.points):
         said.append(shown)
     if on_all is not None:
@@ -433,10 +426,7 @@ def _differences(points: Sequence[Point]) -> str:
     # The two were picked out of all, so the difference is clear only where intervals are apart that all hold at once.
     level = 1 - (1 - LEVEL) / len(points)
     is_clear = change_of(least.rate.at(level), most.rate.at(level)) == "rises"
-    return (
-        f"The risk is lowest for “{least.label}”: {_with_interval(least.rate)}. It is highest for “{most.label}”: "
-        f"{_with_interval(most.rate)}. The difference is {'clear' if is_clear else 'not clear'}."
-    )
+    return fixed_text("pairs of periods", least=least, most=most, clear="clear" if is_clear else "not clear")
 
 
 def _with_interval(rate: Rate) -> str:
@@ -554,11 +544,7 @@ def about_law(found: Forecast) -> str:
     'The curve that fits best gives'
     """
     steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
-    return (
-        f"The curve that fits best gives {percent(found.law.share(found.n))}. By this curve, {_meaning(found.law)}. "
-        "The forecast is the median of all curves that fit. The interval allows for a share that falls up to "
-        f"{steeper:.2g} times faster or slower."
-    )
+    return fixed_text("law", share=found.law.share(found.n), meaning=_meaning(found.law), steeper=steeper)
 
 
 def _meaning(law: Law) -> str:

@@ -5,13 +5,8 @@ from datetime import date
 from habitprint.auditing.preparation import DataFacts, EventsFacts, Scope
 from habitprint.formatting import counted, moment, number, percent, sentence
 from habitprint.periods.day_table import in_words as day_in_words
-from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, table, terms
+from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, fixed_text, table, terms
 from habitprint.wording.findings import written
-
-SAMPLED = (
-    "One attack ran on all people. All other results are about the sample. Among fewer people each is easier to "
-    "re-identify, so risks in the sample are usually higher. Before release, protect the whole table and audit it."
-)
 
 
 def about_scope(scope: Scope) -> str:
@@ -29,12 +24,7 @@ def about_scope(scope: Scope) -> str:
     """
     released, known = (f"{span.words}, " if span.words else "" for span in (scope.released, scope.known))
     if (everybody := scope.whole) is not None:
-        return (
-            f"A random sample of {scope.n_in_file:,} of {everybody.n_in_file:,} people was audited. In both tables: "
-            f"{scope.n_attacked:,} in the sample, {everybody.n_attacked:,} in all. Released: {released}"
-            f"{scope.n_released:,} of {everybody.n_released:,} people. Known to the attacker: {known}"
-            f"{scope.n_known:,} of {everybody.n_known:,} people. {SAMPLED}"
-        )
+        return fixed_text("scope of a sample", scope=scope, everybody=everybody, released=released, known=known)
     in_file = f"{scope.n_in_file:,} people{'' if scope.share_of_rows is None else ' in the file'}"
     before, left = scope.unprotected, ""
     n_attacked = scope.n_attacked if before is None else before.n_attacked
@@ -43,11 +33,7 @@ def about_scope(scope: Scope) -> str:
         removed = f"{n_removed:,} of {counted(before.n_released, 'person')}"
         left = f" The protection removes {removed} from the release. {scope.n_attacked:,} are left in both tables."
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
-    return (
-        f"{who} are in both tables: released and known. The audit tests only these people.{left} "
-        f"Released: {released}{counted(scope.n_released, 'person')}. "
-        f"Known to the attacker: {known}{counted(scope.n_known, 'person')}.{rows}"
-    )
+    return fixed_text("scope", who=who, left=left, scope=scope, released=released, known=known, rows=rows)
 
 
 def of_sample(scope: Scope) -> str:
@@ -73,10 +59,8 @@ def attacker_of_sample(scope: Scope) -> str:
     >>> attacker_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
     ' In all but one attack both tables hold the sample only: 9 people released, 8 known.'
     """
-    if scope.whole is None:
-        return ""
-    held = f"{scope.n_released:,} people released, {scope.n_known:,} known"
-    return f" In all but one attack both tables hold the sample only: {held}."
+    n = {"n_released": scope.n_released, "n_known": scope.n_known}
+    return "" if scope.whole is None else f" {fixed_text('attacker of a sample', **n)}"
 
 
 def how_chosen(data: DataFacts) -> str:
@@ -88,19 +72,8 @@ def how_chosen(data: DataFacts) -> str:
     >>> how_chosen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)
     'Two tables were given, without their periods. The periods must not overlap.'
     """
-    match data.periods_how:
-        case "given":
-            return "The periods were given."
-        case "not told":
-            return "Two tables were given, without their periods. The periods must not overlap."
-        case "counted remotely":
-            return "The events of these two periods were counted on the cluster."
-        case "halves of rows":
-            day = day_in_words(data.scope.known.ranges[0][0] or date.min)
-            return (
-                f"No periods were given, so the audit divides the rows in half. You release the days before {day}. The "
-                "attacker knows the later days."
-            )
+    (first, _), *_ = data.scope.known.ranges or [(None, None)]
+    return fixed_text(f"periods: {data.periods_how}", day=day_in_words(first or date.min))
 
 
 def about_data(data: DataFacts) -> list[Block]:

@@ -240,7 +240,7 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     if not verdict.can_pass_at_all and verdict.reason != "guaranteed":
         others.append(f"To show a risk within {target}, an audit needs at least {verdict.n_users_needed:,} people.")
     if audit.options.overlap is not None:
-        others.append(f"The attacker is assumed to know {percent(audit.options.overlap)} of the people.")
+        others.append(_overlap(audit.options.overlap))
     if verdict.reason == "measured":
         others.append("Nothing is guaranteed: attacks that were not run may re-identify more people.")
     return *data, *others[:1]
@@ -260,10 +260,7 @@ def details(audit: Audit) -> list[str]:
     if audit.other_time is not None:
         said.append(if_more_is_known(audit))
     if n_likely := people.n_sure(LIKELY):
-        said.append(
-            f"An attacker can tell which matches are right: the {n_likely:,} most confident ones are at least "
-            f"{percent(LIKELY)} correct."
-        )
+        said.append(fixed_text("likely matches", n=n_likely, level=LIKELY))
     if people.confidence is not None:
         said.append(about_certainty(people.confidence))
     if found.advised is not None and found.advised.confidence is not None:
@@ -275,9 +272,7 @@ def details(audit: Audit) -> list[str]:
     if not found.trials[0].passes:
         said.append(about_protections(audit))
     if options.overlap is not None:
-        said.append(
-            f"The attacker is assumed to know {percent(options.overlap)} of the people. Risks count only these."
-        )
+        said.append(f"{_overlap(options.overlap)} Risks count only these.")
     return [*said, *([about_losses(audit.data.losses)] if verdict.is_protected and audit.release is None else [])]
 
 
@@ -308,17 +303,14 @@ def about_most_confident(audit: Audit) -> str:
     >>> about_most_confident(replace(found, people=people, options=options))[:52]
     'Of the 50 most confident claims, 92% are right (up t'
     """
-    most_confident, allowed = audit.people.most_confident, audit.options.confident_target or 0.0
-    least = wilson_interval(0, most_confident.n)[1]
-    if least > allowed:
-        return (
-            f"{most_confident.n:,} claims are too few for a limit of {percent(allowed)}. Even if none is right, the "
-            f"true share may be {percent(least)}."
-        )
-    return (
-        f"Of the {most_confident.n:,} most confident claims, {percent(most_confident.value)} are right "
-        f"(up to {at_most(most_confident.high)}). The limit is {percent(allowed)}."
-    )
+    rate, allowed = audit.people.most_confident, audit.options.confident_target or 0.0
+    least = wilson_interval(0, rate.n)[1]
+    name = "too few claims" if least > allowed else "most confident claims"
+    return fixed_text(name, rate=rate, allowed=allowed, least=least)
+
+
+def _overlap(overlap: float) -> str:
+    return f"The attacker is assumed to know {percent(overlap)} of the people."
 
 
 def about_each_person(audit: Audit) -> str:
@@ -345,11 +337,7 @@ def about_each_person(audit: Audit) -> str:
         return f"{meets} The guaranteed highest risk of any person is {at_most(verdict.guaranteed.highest)}."
     if confidence is None:
         return f"{meets} There are too few people to estimate the risk of each."
-    most_confident = confidence.most_confident
-    return (
-        f"{meets} Of the {most_confident.n:,} people with the most certain matches, {percent(most_confident.value)} "
-        f"are re-identified (up to {at_most(most_confident.high)})."
-    )
+    return f"{meets} {fixed_text('most certain matches', rate=confidence.most_confident)}"
 
 
 def _only_pointed(table: Trial) -> str:
