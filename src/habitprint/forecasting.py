@@ -204,8 +204,7 @@ class Forecast(Shown):
     needed: PeopleNeeded | None = None
     level: float = LEVEL
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def to_frame(self) -> pl.DataFrame:
         """Return the expected shares for several numbers of people as a frame ``n, share, low, high``.

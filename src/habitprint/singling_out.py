@@ -199,11 +199,6 @@ def _has_all(starts: Indices, cells: Indices, person: int, wanted: Indices) -> b
 @inner
 def _has(starts: Indices, cells: Indices, person: int, cell: int) -> bool:
     """Return whether a person has a cell, among those of their row in ascending order."""
-    first, last = starts[person], starts[person + 1]
-    while first < last:
-        middle = (first + last) // 2
-        if cells[middle] < cell:
-            first = middle + 1
-        else:
-            last = middle
-    return bool(first < starts[person + 1] and cells[first] == cell)
+    own = cells[starts[person] : starts[person + 1]]
+    at = np.searchsorted(own, cell)
+    return bool(at < len(own) and own[at] == cell)

@@ -321,8 +321,7 @@ class EventsCheck(Shown):
     calendar: Calendar
     findings: tuple[Finding, ...]
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
 
 def check_events(events: Events | DayTable, *, progress: Progress = silent) -> EventsCheck:

@@ -243,8 +243,7 @@ class SharedHistories:
     sampled: float
     clock: str = "second"
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     @property
     def n_users(self) -> int:

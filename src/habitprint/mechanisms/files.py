@@ -261,8 +261,7 @@ class OwnerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     losses: Losses | None
     steps: tuple[WrittenStep, ...]
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def is_of(self, table: Path) -> bool:
         """Return whether a table is the very file that this one was written with."""

@@ -227,8 +227,7 @@ class OnlyPlaces(Guarantee, frozen=True):
 
     places: tuple[str | int, ...]
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     def __post_init__(self) -> None:
         super().__post_init__()

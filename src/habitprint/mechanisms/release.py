@@ -344,8 +344,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     places: tuple[str | int, ...] | None = None
     findings: dict[str, int] = {}
 
-    def __repr__(self) -> str:
-        return abbreviated(self)
+    __repr__ = abbreviated
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ from habitprint.forecasting import Forecast
 from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
-from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_texts, table
+from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_text, fixed_texts, table
 from habitprint.wording.people import about_shelter
 from habitprint.wording.risk import RATE_HEADS, TITLES, about_curve, attacks_table, rate_cells
 
@@ -215,11 +215,7 @@ def curves_figure(audit: Audit) -> Figure | None:
         pictures.append(Picture(f"curve-{at}", spec, title, about_curve(curve, further)))
         tables.append(_curve_table(drawn, ahead))
     fan = "" if audit.forecast is None else " Broken line and fan: forecast for more people."
-    caption = (
-        "Line: measured risk, with its 95% interval as a band. Ring: the whole table. Dashed line: target, "
-        f"{percent(target)}. Dotted line: by chance.{fan}"
-    )
-    return Figure("Measured risk", caption, tuple(pictures), tuple(tables))
+    return Figure("Measured risk", fixed_text("key: curves", target=target, fan=fan), tuple(pictures), tuple(tables))
 
 
 def pairs_figure(audit: Audit) -> Figure | None:
@@ -372,12 +368,12 @@ def protections_figure(found: Protections, target: float | None) -> Figure:
             down = room_beside(HEIGHT * (1 - trial.risk.high / end), line)
             layers += _words(name.encode(x=x, y=y("high"), text="text:N"), dy=down, **side)
     n_missing = len(losses) - len(drawn)
-    caption = (
-        "Each dot is one protection. Line: the least risk at each loss."
-        f"{'' if advised is None else ' Ring: recommended.'}"
-        f"{'' if target is None else ' Dashed line: target.'}"
-        f"{f' {n_missing} without a defined loss: not drawn.' if n_missing else ''}"
-        f" {headed(keep.name)}: {fixed_texts(f'loss: {keep.name}')[1]}"
+    caption = fixed_text(
+        "key: protections",
+        ring="" if advised is None else " Ring: recommended.",
+        line="" if target is None else " Dashed line: target.",
+        missing=f" {n_missing} without a defined loss: not drawn." if n_missing else "",
+        loss=f"{headed(keep.name)}: {fixed_texts(f'loss: {keep.name}')[1]}",
     )
     spec = _spec(layers, HEIGHT, f"Measured risk against {keep.name} of {counted(len(drawn), 'protection')}.")
     return Figure("Risk against utility", caption, (Picture("answer-picture", spec),))
@@ -419,10 +415,7 @@ def claims_figure(people: People, target: float | None) -> Figure | None:
         _dots(main, 50),
     ]
     line = "" if target is None else f" Dashed level: limit, {percent(target)}."
-    caption = (
-        "Solid line: claims in order of their margin, with the 95% interval. Dashed line: the best matching of that "
-        f"size. Dotted line: by chance.{line}"
-    )
+    caption = fixed_text("key: claims", line=line)
     spec = _spec(layers, HEIGHT, "Share of claims that are right against the number of claims.")
     tables = tuple(
         _rates_table(title, "Claims", [(each.n_claims, each.precision) for each in people.claims if each.order == name])
@@ -597,10 +590,7 @@ def map_figure(drawn: PlaceMap | None) -> Figure | None:
     ]
     numbers = table("Places with the most evidence", heads, rows)
     kind = "point" if drawn.side is None else f"square of {drawn.side:,g} m"
-    caption = (
-        f"Each {kind} is a place. A fuller colour means more evidence, up to {percent(drawn.places[0].gives_away)}. "
-        f"North is up; the bar is {bar:g} km long."
-    )
+    caption = fixed_text("key: map", kind=kind, most=drawn.places[0].gives_away, bar=bar)
     return Figure("Places by their share of the evidence", caption, (Picture("map-picture", spec),), (numbers,))
 
 

@@ -326,7 +326,7 @@ class _Filled(Formatter):
         return str(super().format_field(value, format_spec))
 
 
-def fixed_text(name: str, **values: object) -> str:
+def fixed_text(name: str, /, **values: object) -> str:
     """Return the text of ``texts.md`` under a heading, with values in its braces.
 
     Examples

@@ -15,11 +15,6 @@ from habitprint.wording.scope import about_scope, of_sample
 from habitprint.wording.verdict import cautions, headline
 
 BEFORE_AND_AFTER = ("before protection", "after protection")  # names of the two audits of a release
-NO_ADVICE = {
-    "none is needed": "none is needed",
-    "sample meets the target": "none selected: the sample meets the target, but all people may not",
-    "none is enough": "none that was tried meets the target",
-}
 CONSEQUENCES = {
     False: "The risks may differ for any of these reasons.",
     True: "The risks do not depend on this. The verdict and the recommendation do.",
@@ -157,7 +152,7 @@ ROWS: dict[str, Callable[[Compared], str]] = {
     "Guarantee, row pointed at": lambda audit: _bound(audit.guaranteed),
     "Verdict": _verdict,
     "Lost": _lost,
-    "Recommended": lambda audit: NO_ADVICE[audit.advice] if audit.advised is None else audit.advised.label,
+    "Recommended": lambda audit: audit.advised.label if audit.advised else fixed_text(f"advice: {audit.advice}"),
 }
 OF_ADVISED: dict[str, Callable[[Trial], str]] = {
     "… guarantee": lambda trial: _bound(trial.guaranteed),

@@ -161,8 +161,7 @@ def _who_is_named(audit: Audit) -> str:
 def _places(audit: Audit, drawn: Figure | None) -> list[Block | None]:
     if audit.place_map is None:
         return []
-    how = "Each match rests on evidence from several places. A place counts by its share of the evidence, averaged over"
-    return [Text(f"{how} its visitors. {people.about_map(audit.place_map)}"), drawn]
+    return [Text(fixed_text("map", drawn=people.about_map(audit.place_map))), drawn]
 
 
 def _reading() -> list[Block]:

@@ -12,33 +12,10 @@ from habitprint.errors import first_few
 from habitprint.formatting import at_most, counted, headed, percent, sentence
 from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mechanisms import Check, Guarantee, GuaranteedRisk, Losses, Mechanism, Release, Step, TotalsExposure
-from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
-from habitprint.mechanisms.groups.microaggregation import Method
+from habitprint.mechanisms.files import Stranger
 from habitprint.rates import Rate
 from habitprint.wording.blocks import fixed_text, fixed_texts
 
-GROUPING: dict[Method, str] = {
-    "best": "tightest groups first, then exchanges between groups",
-    "successive": "successive group selection",
-    "mdav": "MDAV",
-}
-PREDICTED_ON: dict[PredictedOn, str] = {
-    "other-period": "on the attacker's period",
-    "held-out-events": f"on a random half of everybody's events, seed {HALVES_SEED}",
-    "not-measured": "no other data was given",
-    "no-common-users": "no user is in both periods",
-    "no-gain": "people's own rows predict no better than the mean of all",
-    "counts-not-whole": "counts are not whole, so events cannot be halved",
-    "cannot-be-repeated": "half of the events cannot be protected in the same way",
-}
-STRANGERS: dict[StrangerCode, str] = {
-    "column": "the column {name!r}",
-    "order-of-columns": "columns in another order",
-    "zero-counts": "rows with a count of zero",
-    "metadata": "metadata {name!r}",
-    "formatting": "numbers or lines in another format",
-    "ids-not-fresh": "user ids that are not the fresh ones of its last step",
-}
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, so they may tell whose row is whose"
 UNIQUE = "nothing is guaranteed: some rows are unique"
@@ -68,42 +45,23 @@ def about_mechanism(mechanism: Mechanism) -> str:
     >>> about_mechanism(mechanisms.AddNoise(1.0, limit=20)).partition(" to all")[0]
     'limited each user to 20 counts, then added discrete Laplace noise of scale 40'
     """
+    more: dict[str, object] = {}
     match mechanism:
         case mechanisms.Coarsen():
-            others = ", and left out all others" if mechanism.unknown == "leave-out" else ""
-            words = f"merged places by a mapping{others}"
-        case mechanisms.MergeRarePlaces() | mechanisms.KeepTopPlaces():
-            rest = ", and merged all others into one" if isinstance(mechanism, mechanisms.MergeRarePlaces) else ""
-            words = f"kept the {counted(mechanism.n, 'most popular place')}, by {mechanism.by}{rest}"
+            more["others"] = ", and left out all others" if mechanism.unknown == "leave-out" else ""
         case mechanisms.LimitContribution():
-            words = f"limited counts: {_limits(mechanism.total, mechanism.per_place)}"
+            more["limits"] = _limits(mechanism.total, mechanism.per_place)
         case mechanisms.AddNoise():
-            limited = f"limited each user to {counted(mechanism.limit, 'count')}, then " if mechanism.limit else ""
-            cells = "counts above zero" if mechanism.delta else "all counts, zeros too"
+            limit, threshold = mechanism.limit, mechanism.threshold
+            more["limited"] = f"limited each user to {counted(limit, 'count')}, then " if limit else ""
+            more["cells"] = "counts above zero" if mechanism.delta else "all counts, zeros too"
             # Without a δ the threshold follows from the number of places, which is not published.
-            below = (
-                "small noisy counts" if mechanism.threshold is None else f"noisy counts below {mechanism.threshold:,}"
-            )
-            words = (
-                f"{limited}added discrete Laplace noise of scale {mechanism.scale:.4g} to {cells}, and left "
-                f"out {below}. The noise comes from OpenDP's secure source, without a seed"
-            )
-        case mechanisms.SuppressBelow():
-            words = f"left out counts below {mechanism.threshold:g}"
-        case mechanisms.RoundTo():
-            words = f"rounded counts to multiples of {mechanism.base:g}"
+            more["below"] = "small noisy counts" if threshold is None else f"noisy counts below {threshold:,}"
         case mechanisms.Microaggregate():
-            on_average = "" if mechanism.mean_k is None else f" and at least {mechanism.mean_k:g} on average"
-            by = "" if mechanism.loss == "l1" else ", by squared distances"
-            groups = f"groups of at least {mechanism.k:,}{on_average}{by}"
-            words = f"put users into {groups}. Each row became the mean of its group. {_rows_of(mechanism)}"
-        case mechanisms.ReleaseShares():
-            words = "divided each row by its total"
-        case mechanisms.Pseudonymise():
-            words = "gave every user a fresh random id, and ordered the rows by it"
-        case _:
-            words = mechanism.name
-    return words
+            more["average"] = "" if mechanism.mean_k is None else f" and at least {mechanism.mean_k:g} on average"
+            more["by"] = "" if mechanism.loss == "l1" else ", by squared distances"
+            more["rows"] = _rows_of(mechanism)
+    return fixed_text(f"step: {mechanism.name}", step=mechanism, **more).removesuffix(".")
 
 
 def _rows_of(mechanism: mechanisms.Microaggregate) -> str:
@@ -152,7 +110,8 @@ def about_findings(step: Step) -> str:
         case mechanisms.Microaggregate():
             smallest, largest = n["smallest_group"], n["largest_group"]
             each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
-            said = [f"{counted(n['n_groups'], 'group')} of {each} (method: {GROUPING[step.mechanism.method]})"]
+            method = fixed_text(f"method: {step.mechanism.method}")
+            said = [f"{counted(n['n_groups'], 'group')} of {each} (method: {method})"]
     if "n_users_discarded" in n:
         said.append(_of(n["n_users_discarded"], n["n_users"], "user", "removed"))
     return ". ".join(map(headed, said))
@@ -182,36 +141,20 @@ def about_guarantee(guarantee: Guarantee) -> str:
     >>> about_guarantee(mechanisms.KAnonymity(5)), about_guarantee(mechanisms.SmallestCount(3))
     ('5-anonymity: every row is identical to at least 4 others', 'no count is below 3')
     """
+    more: dict[str, object] = {}
     match guarantee:
         case mechanisms.KAnonymity():
-            words = f"{guarantee.k}-anonymity: every row is identical to at least {counted(guarantee.k - 1, 'other')}"
-        case mechanisms.SmallestCount():
-            words = f"no count is below {guarantee.threshold:g}"
-        case mechanisms.MultiplesOf():
-            words = f"every count is a multiple of {guarantee.base:g}"
+            more["n_others"] = guarantee.k - 1
         case mechanisms.LimitedContribution():
-            words = _limits(guarantee.total, guarantee.per_place)
+            more["limits"] = _limits(guarantee.total, guarantee.per_place)
         case mechanisms.OnlyPlaces():
-            words = f"the table has no place but {counted(len(guarantee.places), 'listed one')}"
-        case mechanisms.EqualTotals():
-            words = "all rows have the same total, so no total is stated"
-        case mechanisms.EqualContributions():
-            words = f"each person contributes at most {counted(guarantee.units, 'whole unit')} to the row of a group"
+            more["n_places"] = len(guarantee.places)
         case mechanisms.DifferentialPrivacy():
-            words = _differential_privacy(guarantee)
-        case _:
-            words = str(guarantee)
-    return words
-
-
-def _differential_privacy(guarantee: mechanisms.DifferentialPrivacy) -> str:
-    hidden = "one event" if guarantee.limit is None else f"one user with up to {counted(guarantee.limit, 'count')}"
-    delta = f", δ = {guarantee.delta:g}" if guarantee.delta else ""
-    chosen = "; the list of places was chosen without noise and is not covered" if guarantee.are_places_chosen else ""
-    return (
-        f"differential privacy with ε = {guarantee.epsilon:g}{delta}: the release hides {hidden}; the lists of users "
-        f"and places count as public{chosen}"
-    )
+            limit, is_chosen = guarantee.limit, guarantee.are_places_chosen
+            more["hidden"] = "one event" if limit is None else f"one user with up to {counted(limit, 'count')}"
+            more["delta"] = f", δ = {guarantee.delta:g}" if guarantee.delta else ""
+            more["chosen"] = "; the list of places was chosen without noise and is not covered" if is_chosen else ""
+    return fixed_text(f"guarantee: {guarantee.name}", promise=guarantee, **more).removesuffix(".")
 
 
 def about_check(check: Check) -> str:
@@ -225,27 +168,16 @@ def about_check(check: Check) -> str:
     """
     seen = check.evidence
     match check.guarantee:
-        case mechanisms.KAnonymity():
-            words = f"the smallest anonymity set has {seen['smallest']:,} of {counted(seen['n_users'], 'user')}"
-        case mechanisms.SmallestCount():
-            words = f"the smallest count is {seen['smallest']:g}"
         case mechanisms.MultiplesOf():
-            words = _of(seen["n_wrong"], seen["n_counts"], "count", "not such a multiple")
-        case mechanisms.LimitedContribution():
-            words = f"the largest total is {seen['largest_total']:g}, the largest count {seen['largest_count']:g}"
-        case mechanisms.OnlyPlaces():
-            words = f"all {counted(seen['n_places'], 'place')} are listed"
-            if seen["n_others"]:
-                words = f"{_of(seen['n_others'], seen['n_places'], 'place', 'not listed')}: {first_few(seen['others'])}"
-        case mechanisms.EqualTotals():
-            least, most = seen["smallest_total"], seen["largest_total"]
-            words = f"all totals are {most:g}" if check.holds else f"totals are {least:g} to {most:g}"
+            return _of(seen["n_wrong"], seen["n_counts"], "count", "not such a multiple")
+        case mechanisms.OnlyPlaces() if seen["n_others"]:
+            return f"{_of(seen['n_others'], seen['n_places'], 'place', 'not listed')}: {first_few(seen['others'])}"
+        case mechanisms.EqualTotals() if not check.holds:
+            return f"totals are {seen['smallest_total']:g} to {seen['largest_total']:g}"
         case mechanisms.EqualContributions():
             above = f"; {counted(seen['n_rows_above_one'], 'row')} above one" if seen["n_rows_above_one"] else ""
-            words = f"{_of(seen['n_wrong'], seen['n_values'], 'value', 'not a whole number of units')}{above}"
-        case _:
-            words = "the file cannot show it; it rests on the noise of OpenDP"
-    return words
+            return f"{_of(seen['n_wrong'], seen['n_values'], 'value', 'not a whole number of units')}{above}"
+    return fixed_text(f"check: {check.guarantee.name}", seen=seen)
 
 
 def about_stranger(found: Stranger) -> str:
@@ -256,7 +188,7 @@ def about_stranger(found: Stranger) -> str:
     >>> about_stranger(Stranger("column", "name"))
     "the column 'name'"
     """
-    return STRANGERS[found.code].format(name=found.name)
+    return fixed_text(f"stranger: {found.code}", name=found.name)
 
 
 def tell_release(release: Release) -> tuple[str, ...]:
@@ -290,7 +222,7 @@ def loss_lines(losses: Losses) -> list[tuple[str, str]]:
     missed, swapped = percent(losses.top_places_missed), percent(losses.ranking_error)
     return [
         ("information loss", f"{value} ({fixed_texts('loss: information loss')[1].removesuffix('.')})"),
-        ("predictive value", f"{kept} ({PREDICTED_ON[losses.predicted_on]})"),
+        ("predictive value", f"{kept} ({fixed_text(f'predicted on: {losses.predicted_on}', seed=HALVES_SEED)})"),
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (f"top {counted(losses.n_top, 'place')}", f"{missed} missed; {swapped} of their pairs swapped"),
     ]
@@ -355,12 +287,8 @@ def about_totals(found: TotalsExposure) -> str:
         return "no total is stated, but exact means of groups show the total of a member who alone visited a place"
     if found.bits == 0:
         return "no total is visible"
-    people = counted(found.n_read_off, "person")
-    seen = f"no total is stated, but the shares of {people} show it or a divisor of it (1/7 shows 7 or 14); "
-    return (
-        f"{seen if found.n_read_off else ''}a person’s total alone leaves about {found.expected_candidates:,.1f} of "
-        f"{found.n_users:,} candidates and singles out {counted(found.n_unique, 'person')}"
-    )
+    seen = fixed_text("totals read off", n=found.n_read_off) if found.n_read_off else ""
+    return f"{seen} {fixed_text('totals alone', found=found)}".strip()
 
 
 def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
@@ -382,11 +310,7 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
         few = found.few_places
         apart = f"; {percent(few.value)} of people with one or two places" if few is not None and few.n_correct else ""
         draws = "" if risks.n_draws == 1 else f"; the worst of {risks.n_draws} random draws"
-        rows = (
-            f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}), not counting "
-            f"the {percent(found.rate.by_chance)} whose row the attacker’s own data already show{apart}; "
-            "stronger attacks may find more"
-        )
+        rows = fixed_text("rows reconstructed", rate=found.rate, draws=draws, apart=apart)
     if risks.attribution is not None:
         places = _attributed(risks.attribution)
     return (POINTED, pointed), (RECONSTRUCTED, rows), (ATTRIBUTED, places)
@@ -462,8 +386,4 @@ def about_sensitive(found: SensitiveClaims) -> str:
     if found.rate is None:
         few = f"only {counted(found.n_claims, 'claim')} can be made" if found.n_shown else "no group shows one"
         return f"Sensitive places: not measured, because {few}"
-    interval = f"{percent(found.rate.level)} interval {found.rate.interval_words}"
-    return (
-        f"Of {found.n_claims:,} claims about sensitive places, {percent(found.rate.value)} are right ({interval}; "
-        f"{percent(found.rate.by_chance)} without the release)"
-    )
+    return fixed_text("sensitive places", found=found)

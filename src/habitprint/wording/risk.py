@@ -24,17 +24,8 @@ from habitprint.matching.matching import EXACT, gap_and_share
 from habitprint.rates import LEVEL, IntervalMethod, Rate
 from habitprint.singling_out import MOST_KNOWN, SinglingOut
 from habitprint.training import FEWEST_PEOPLE, EvidenceShare, Training
-from habitprint.weighing.definitions import KindName
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, fixed_texts, table
 
-# The similarity of two users in words, by the kind of a term of a trained weight.
-EVIDENCE: dict[KindName, str] = {
-    "logarithm": "spending similar shares of time at the same{} places",
-    "minimum": "having large shares in common at the same{} places",
-    "product": "having large shares at the same{} places",
-    "fourth-root": "visiting the same{} places",
-    "likelihood": "visiting{} places that are likely for the other",
-}
 N_ATTACKS = 8  # in a narrow table
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 TITLES: dict[Dimension, str] = {
@@ -326,7 +317,7 @@ adds 25%.'
     """
 
     def named(each: EvidenceShare) -> str:
-        return EVIDENCE[each.kind].format(" rare" if each.is_rarer else "")
+        return fixed_text(f"evidence: {each.kind}", rare=" rare" if each.is_rarer else "")
 
     first, *rest = sorted(evidence, key=lambda each: -each.share)
     others = "".join(f" {headed(named(each))} adds {percent(each.share)}." for each in rest)

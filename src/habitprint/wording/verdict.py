@@ -122,11 +122,9 @@ def tiles(audit: Audit) -> Tiles:
     """
     rate, guaranteed, scope = audit.strongest.rate, audit.verdict.guaranteed, audit.data.scope
     taken, sampled = audit.protections.trials[0].taken, of_sample(scope)
-    rows = Tile("Rows reconstructed", "–", "each row is published whole")
+    rows = ("not measured", "needs the original table") if taken.is_grouped else ("–", "each row is published whole")
     if taken.found is not None:
-        rows = Tile("Rows reconstructed", percent(taken.found.rate.value), interval(taken.found.rate))
-    elif taken.is_grouped:
-        rows = Tile("Rows reconstructed", "not measured", "needs the original table")
+        rows = percent(taken.found.rate.value), interval(taken.found.rate)
     where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
     bound = ("none", "") if guaranteed.stated >= 1 else (f"at most {at_most(guaranteed.stated)}", "pointing at a row")
     if audit.options.target_preset and guaranteed.stated < 1:
@@ -136,7 +134,7 @@ def tiles(audit: Audit) -> Tiles:
             Tile(f"Measured risk{sampled}", percent(rate.value), interval(rate)),
             *_on_all(audit),
             Tile(f"Guarantee{sampled}", *bound),
-            rows,
+            Tile("Rows reconstructed", *rows),
             Tile("People tested", f"{rate.n:,}", where if scope.whole is None else "drawn at random"),
         )
     )
