@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from habitprint.auditing.compare import Compared, Comparison, Unlike
 from habitprint.auditing.trials import Trial
 from habitprint.formatting import at_most, counted, percent, rounded_up, sentence
-from habitprint.mechanisms import GuaranteedRisk
 from habitprint.runtime import versions
 from habitprint.wording import blocks
 from habitprint.wording.blocks import Block, Cell, Section, Text, fixed_text, fixed_texts, table, terms
-from habitprint.wording.releases import about_costs
+from habitprint.wording.releases import about_costs, bound_in_cell
 from habitprint.wording.risk import RATE_HEADS, rate_cells
 from habitprint.wording.scope import about_scope, of_sample
 from habitprint.wording.verdict import cautions, headline
@@ -55,16 +54,11 @@ def differences(found: Comparison) -> tuple[str, ...]:
     >>> differences(hp.compare([strict, lenient], ["a", "b"]))[0][:62]
     '“b” against “a”: 100% of 12 people are re-identified instead o'
     """
+    chance = {True: "", False: " This may be chance."}
     return tuple(
-        f"“{other.compared.name}” against “{found.first.name}”: {_share_of_people(other.compared)} are re-identified "
-        f"instead of {_share_of_people(found.first)}, {other.difference.words}"
-        f"{'.' if other.difference.is_clear else '. This may be chance.'}"
+        fixed_text("difference", other=other, first=found.first, chance=chance[other.difference.is_clear])
         for other in found.others
     )
-
-
-def _share_of_people(audit: Compared) -> str:
-    return f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person')}"
 
 
 def about_unlike(unlike: Unlike) -> str:
@@ -139,23 +133,19 @@ def _lost(audit: Compared) -> str:
     return f"{about_costs(lost)} {lost.n_places_kept:,} of {counted(lost.n_places, 'place')} are kept."
 
 
-def _bound(guaranteed: GuaranteedRisk) -> str:
-    return f"at most {at_most(guaranteed.stated)}" if guaranteed.stated < 1 else "none"
-
-
 # What stands side by side of each audit; the last three are about its recommendation, if it has one.
 ROWS: dict[str, Callable[[Compared], str]] = {
     "Re-identified": lambda audit: (
         f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person')}{of_sample(audit.scope)}"
     ),
     "95% interval": lambda audit: audit.rate.interval_words,
-    "Guarantee, row pointed at": lambda audit: _bound(audit.guaranteed),
+    "Guarantee, row pointed at": lambda audit: bound_in_cell(audit.guaranteed),
     "Verdict": _verdict,
     "Lost": _lost,
     "Recommended": lambda audit: audit.advised.label if audit.advised else fixed_text(f"advice: {audit.advice}"),
 }
 OF_ADVISED: dict[str, Callable[[Trial], str]] = {
-    "… guarantee": lambda trial: _bound(trial.guaranteed),
+    "… guarantee": lambda trial: bound_in_cell(trial.guaranteed),
     "… measured": lambda trial: f"up to {at_most(trial.risk.high)}",
     "… cost": lambda trial: about_costs(trial.losses),
 }

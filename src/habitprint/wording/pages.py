@@ -305,9 +305,7 @@ def _row(name: str, audit: Audit) -> list[object]:
     known = [scope.known.words, counted(scope.n_known_in_all, "person")]
     known += [] if audit.options.overlap is None else [f"{percent(audit.options.overlap)} of the released people"]
     known += [counted(audit.run.n_others, "other release")] if audit.run.n_others else []
-    bound = Cell("none")
-    if guaranteed.stated < 1:
-        bound = Cell(f"at most {at_most(guaranteed.stated)}", note=f"any person: {at_most(guaranteed.highest)}")
+    each = f"any person: {at_most(guaranteed.highest)}" if guaranteed.stated < 1 else ""
     rows = Cell("not measured" if taken.is_grouped else "–")
     if taken.found is not None:
         rows = Cell(percent(taken.found.rate.value), note=risk.interval(taken.found.rate))
@@ -316,7 +314,7 @@ def _row(name: str, audit: Audit) -> list[object]:
         Cell(behind.recipient or "–", note=access),
         ", ".join(filter(None, known)),
         Cell(percent(rate.value), note=risk.interval(rate)),
-        bound,
+        Cell(releases.bound_in_cell(guaranteed), note=each),
         rows,
         Cell(f"{found.mark} {found.label}", note=f"target: {percent(audit.verdict.target)}"),
     ]

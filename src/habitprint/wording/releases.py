@@ -316,6 +316,17 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     return (POINTED, pointed), (RECONSTRUCTED, rows), (ATTRIBUTED, places)
 
 
+def bound_in_cell(guaranteed: GuaranteedRisk) -> str:
+    """Return the share of rows that are pointed at correctly, as guaranteed, for a cell of a table.
+
+    Examples
+    --------
+    >>> bound_in_cell(GuaranteedRisk(0.0501, 0.1)), bound_in_cell(GuaranteedRisk(1.0, 1.0))
+    ('at most 5.1%', 'none')
+    """
+    return f"at most {at_most(guaranteed.stated)}" if guaranteed.stated < 1 else "none"
+
+
 def bound_in_short(guaranteed: GuaranteedRisk) -> str:
     """Return what is guaranteed about pointing at rows, as a clause; bounds are rounded up.
 

@@ -379,8 +379,8 @@ def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
     first, last = (curve.released and curve.released.one_range) or (date.min, date.min)
     released = "" if curve.released is None else curve.released.words
     days = counted((last - first).days + 1, "day")
-    how = f"curve: {curve.how}"
-    said = [fixed_text(how, longer=longer, released=released, days=days, fewest=FEWEST_USERS)]
+    told = {"longer": longer, "released": released, "days": days, "fewest": FEWEST_USERS}
+    said = [fixed_text(f"curve: {curve.how}", **told)]
     if curve.n_sampled is not None:
         of_whom = "some people" if curve.n_in_all is None else "a sample"
         said.append(fixed_text(f"curve of {of_whom}", curve=curve))

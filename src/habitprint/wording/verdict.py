@@ -10,7 +10,14 @@ from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Term
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
 from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
-from habitprint.wording.releases import about_costs, about_losses, bound_in_short, rows_reconstructed, tell_bound
+from habitprint.wording.releases import (
+    about_costs,
+    about_losses,
+    bound_in_cell,
+    bound_in_short,
+    rows_reconstructed,
+    tell_bound,
+)
 from habitprint.wording.risk import about_strongest, if_more_is_known, interval
 from habitprint.wording.scope import of_sample
 
@@ -126,7 +133,7 @@ def tiles(audit: Audit) -> Tiles:
     if taken.found is not None:
         rows = percent(taken.found.rate.value), interval(taken.found.rate)
     where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
-    bound = ("none", "") if guaranteed.stated >= 1 else (f"at most {at_most(guaranteed.stated)}", "pointing at a row")
+    bound = bound_in_cell(guaranteed), "pointing at a row" if guaranteed.stated < 1 else ""
     if audit.options.target_preset and guaranteed.stated < 1:
         bound = (f"at most {at_most(guaranteed.highest)}", "highest risk of any person")
     return Tiles(
