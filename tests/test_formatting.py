@@ -71,6 +71,7 @@ def values() -> dict[str, object]:
     probabilities = training.probabilities(matching, released, known)
     measured = [hp.Measured(n, hp.Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60))]
     forecast = hp.forecast(measured, 1_000, target=0.05)
+    prediction = hp.predict(released, known, n_draws=2)
     risks = hp.measure_risks(released, hp.microaggregate(released, k=3), known)
     named: dict[str, object] = {
         "audit": found,
@@ -123,6 +124,8 @@ def values() -> dict[str, object]:
         "forecast": forecast,
         "needed": forecast.needed,
         "measured": measured[0],
+        "prediction": prediction,
+        "effective share": prediction.effective,
         "impostors": hp.count_impostors(released, known),
         "weight": training.trained.weight,
         "term": training.trained.weight.terms[0],

@@ -27,7 +27,7 @@ LAYERS = """
     losses matching
     evaluation
     attacks
-    training forecasting
+    training forecasting prediction
     markov
     auditing
     wording

@@ -135,6 +135,9 @@ from habitprint.places import Grid as Grid
 from habitprint.places import PlaceMapping as PlaceMapping
 from habitprint.places import UnknownPlaceWarning as UnknownPlaceWarning
 from habitprint.places import read_place_mapping as read_place_mapping
+from habitprint.prediction import EffectiveShare as EffectiveShare
+from habitprint.prediction import Prediction as Prediction
+from habitprint.prediction import predict as predict
 from habitprint.rates import Difference as Difference
 from habitprint.rates import Rate as Rate
 from habitprint.rates import wilson_interval as wilson_interval
@@ -159,6 +162,7 @@ if _typing.TYPE_CHECKING:
     from habitprint.backends.spark import Spark as Spark
     from habitprint.plots import plot_forecast as plot_forecast
     from habitprint.plots import plot_path as plot_path
+    from habitprint.plots import plot_prediction as plot_prediction
     from habitprint.plots import save_chart as save_chart
     from habitprint.report import release as release
     from habitprint.report import render_report as render_report
@@ -168,7 +172,7 @@ if _typing.TYPE_CHECKING:
     from habitprint.report import write_report as write_report
 else:
     _LATER = {
-        **dict.fromkeys(("plot_forecast", "plot_path", "save_chart"), "plots"),
+        **dict.fromkeys(("plot_forecast", "plot_path", "plot_prediction", "save_chart"), "plots"),
         **dict.fromkeys(("release", "render_report", "write_audit", "write_comparison", "write_report"), "report"),
         "write_record": "report",
         "Spark": "backends.spark",  # an extra, and so not in `__all__`

@@ -1,4 +1,4 @@
-"""Pictures of the best matchings of every size and of forecasts, and files of charts that need no browser."""
+"""Pictures of matchings of every size, forecasts and predictions, and files of charts that need no browser."""
 
 import os
 import re
@@ -15,7 +15,9 @@ from habitprint.evaluation import Evaluation
 from habitprint.forecasting import Forecast, SizedRate
 from habitprint.io.files import Output, check_target, write_all
 from habitprint.matching import MatchingPath
+from habitprint.prediction import Prediction
 from habitprint.rates import Rate
+from habitprint.wording.prediction import about_prediction
 from habitprint.wording.risk import about_forecast, about_needed
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
@@ -130,6 +132,42 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> "Layer
         measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
         ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
     ]
+    return LayerChart(layer=layers).properties(width=480, height=260, title=title)
+
+
+def plot_prediction(prediction: Prediction) -> "LayerChart":
+    """Draw the share identified against the share of the redealt events, and the measured share as a line.
+
+    Parameters
+    ----------
+    prediction
+        Made by `habitprint.predict`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> len(plot_prediction(hp.predict(*hp.datasets.town(60, 20))).layer)
+    4
+    """
+    columns = ["events", "share", "low", "high"]
+    rows = [(point.share, point.rate.value, point.rate.low, point.rate.high) for point in prediction.redealt]
+    measured = prediction.measured
+    redealt = alt.Chart(pl.DataFrame(rows, columns, orient="row"))
+    real = alt.Chart(pl.DataFrame([(1.0, measured.value, measured.low, measured.high)], columns, orient="row"))
+    x = alt.X(
+        "events:Q", title="share of the events", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="%")
+    )
+    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", title="share identified, 95% interval")
+    low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
+    tips = _tips(".2%", *columns)
+    layers = [
+        real.mark_rect(opacity=0.18).encode(y=low, y2="high:Q"),
+        real.mark_rule(strokeDash=[4, 4]).encode(y=share, tooltip=tips[1:]),
+        redealt.mark_rule(strokeWidth=2, opacity=0.5).encode(x=x, y=low, y2="high:Q"),
+        redealt.mark_line(point=True).encode(x=x, y=share, tooltip=tips),
+    ]
+    subtitle = [*textwrap.wrap(about_prediction(prediction), 90), "Dashed: measured. Line: redealt events."]
+    title = alt.Title("What these events would identify if they fell at random", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 

@@ -33,8 +33,8 @@ class IntervalMethod(StrEnum):
     ``INDEPENDENT``: there is none. ``JOINT``: all were matched jointly. ``ONE_BY_ONE``: each was matched alone, and a
     known user who was given several times counts once. ``SEEKERS``: each was matched alone, and everybody with the
     right match counts. ``ADDED``: the people whom something adds, less those whom it loses. ``STUDENT``: the rate is a
-    mean over repeats, and its interval tells how they vary. ``EXACT``: the rate is about these people only, and nothing
-    is drawn.
+    mean over repeats, and its interval tells how they vary. ``DRAWS``: the same, and the interval is that of one
+    further draw. ``EXACT``: the rate is about these people only, and nothing is drawn.
 
     Examples
     --------
@@ -48,6 +48,7 @@ class IntervalMethod(StrEnum):
     SEEKERS = "Wilson's score interval, with the variance of chances one by one"
     ADDED = "Newcombe's hybrid score interval of people gained less people lost"
     STUDENT = "Student's interval of the mean"
+    DRAWS = "Student's interval of one further draw"
     EXACT = "no interval: exact for these people"
 
     def count_variance(self, rate: float, variance: float) -> float:

@@ -8,7 +8,6 @@ from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from habitprint import periods
 from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_suite, run_attack, run_suite, strongest_of
@@ -23,6 +22,7 @@ from habitprint.periods import DateRanges
 from habitprint.periods.day_table import in_words
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.periods.split import IS_INSIDE, tally
+from habitprint.prediction import thinned
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.weighing import Weight
@@ -207,20 +207,11 @@ def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     for done, share in enumerate(SHARES_OF_COUNTS):
         label = f"{100 * share:g}% of the counts"
         inner = nested(progress, STAGE, done, len(SHARES_OF_COUNTS), label)
-        released, known = (_thinned(table, share, random) for table in (tables.released, tables.known))
+        released, known = (thinned(table, share, random) for table in (tables.released, tables.known))
         part = Scenario(released, known, tables.truth).counting(whole.rate.n)
         points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
     return Curve("counts", "share of the counts", "thinned counts", tuple(points))
-
-
-def _thinned(histograms: Histograms, share: float, random: np.random.Generator) -> Histograms:
-    drawn = sparse.csr_array(histograms.counts, copy=True)
-    drawn.data = random.binomial(histograms.counts.data, share)
-    if not drawn.data.any():
-        drawn.data[0] = 1  # at least one person must be left to attack
-    rows = np.flatnonzero(np.add.reduceat(drawn.data, drawn.indptr[:-1]) > 0)
-    return Histograms(drawn[rows], histograms.users.gather(rows), histograms.places)
 
 
 def resolution_curve(

@@ -24,6 +24,7 @@ from habitprint.cli.events import inspect, split
 from habitprint.cli.forecast import forecast
 from habitprint.cli.match import match, path, train
 from habitprint.cli.options import expanded
+from habitprint.cli.predict import predict
 from habitprint.cli.protect import check, protect
 from habitprint.cli.release import release
 from habitprint.cli.reproduce import reproduce
@@ -220,9 +221,9 @@ datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Release decisions": (audit, release, protect, match),
     "Preparation": (demo, inspect, split),
-    "Closer looks": (compare, record, check, path, train, forecast, reproduce),
+    "Closer looks": (compare, record, check, path, train, forecast, predict, reproduce),
 }
-MATCHING = (audit, release, train, match, path, forecast, reproduce, demo)
+MATCHING = (audit, release, train, match, path, forecast, predict, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))

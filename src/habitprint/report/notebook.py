@@ -29,13 +29,15 @@ from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
-from habitprint.plots import drawable, offline, plot_path
+from habitprint.plots import drawable, offline, plot_path, plot_prediction
+from habitprint.prediction import Prediction
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
 from habitprint.wording import compare, people, protections, releases, risk
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
 from habitprint.wording.findings import words_of
+from habitprint.wording.prediction import tell_prediction
 from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import first_screen
 
@@ -143,6 +145,8 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             needed = "" if value.needed is None else risk.about_needed(value.needed)
             facts = terms(("People needed", needed), ("Method", risk.about_law(value)))
             return _card("Forecast", Text(risk.about_forecast(value)), facts, _rows(value.to_frame()))
+        case Prediction():
+            return _card("Prediction", *tell_prediction(value))
         case Advice():
             facts = terms(
                 ("Protection", value.label),
@@ -221,7 +225,7 @@ def _losses(losses: Losses) -> list[tuple[str, str]]:
     ]
 
 
-def figure_of(value: object, picture: Pictured = "answer") -> Figure:
+def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C901  (one case for each kind)
     """Return the picture of a value; of an audit, the one with this name.
 
     Examples
@@ -237,6 +241,8 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:
         case MatchingPath():
             title = "Gain of each further pair, and total weight, against the size"
             figure = Figure(title, "", (Picture("path", plot_path(value).to_dict()),))
+        case Prediction():
+            figure = Figure("Prediction", "", (Picture("prediction", plot_prediction(value).to_dict()),))
         case Curve() if value.points:
             end = charts.axis_end(max(point.rate.high for point in value.points))
             figure = Figure(

@@ -1,0 +1,298 @@
+"""The accuracy if each person's events had fallen into the two periods at random, beside the measured accuracy.
+
+The paper's test is optimal if each person draws their events independently from habits that never change. Then, given
+the events of both periods together, every division of them that keeps both totals is equally likely (the multivariate
+hypergeometric distribution). So the accuracy among redealt events is what such people would have, whatever their habits
+are. Drawing with replacement from the pooled events would overstate it: a few events are not a person's habits.
+
+Events of real people come in bursts, and habits drift, so fewer are identified. The *effective share of observations*
+is the part of redealt events that identifies as many people as all real ones do.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from scipy.optimize import isotonic_regression
+from scipy.special import stdtrit
+
+from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.attacks import Attack, Scenario, run_attack
+from habitprint.conversion import AnyTable, as_histograms
+from habitprint.errors import InputError, require_seed, require_whole
+from habitprint.formatting import Drawn, abbreviated
+from habitprint.histograms import Histograms
+from habitprint.progress import Progress, nested, silent
+from habitprint.rates import LEVEL, IntervalMethod, Rate, rates_frame
+from habitprint.truth import SAME_ID
+from habitprint.weighing import Weight, WeightName, find_weight
+
+STAGE = "redealt events"
+N_DRAWS = 8
+N_THINNED = 2  # draws at each smaller share of events
+LEAST_SHARE = 2.0**-10  # of the events that is tried
+NEAR = 0.05  # of a logarithm of shares that are as good as equal
+MOST_EVENTS = 10**9  # of one person: numpy draws no more
+
+
+@dataclass(frozen=True)
+class EffectiveShare:
+    """The part of redealt events that identifies as many people as all real events do.
+
+    Parameters
+    ----------
+    value
+        The share; 1 if the events identify at least as many people as redealt ones.
+    low, high
+        The shares at both ends of the interval of the measured accuracy.
+
+    Examples
+    --------
+    >>> EffectiveShare(0.29, 0.27, 0.31).value
+    0.29
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class RedealtPoint:
+    """The accuracy with a share of the redealt events on both sides: the mean of `n_draws` draws."""
+
+    share: float
+    rate: Rate
+    n_draws: int
+
+
+@dataclass(frozen=True)
+class Prediction(Drawn):
+    """The accuracy that theory predicts from the pooled habits, and the measured one. Made by `habitprint.predict`.
+
+    Parameters
+    ----------
+    measured
+        The measured accuracy of the same attack.
+    redealt
+        The accuracy with redealt events, from the smallest share of them to all.
+    seed
+        The seed of the draws and of the attacks.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.predict(*hp.datasets.town(200, 40))
+    >>> found.is_random, found.predicted.interval_words
+    (True, '80.6% to 91.9%')
+    """
+
+    measured: Rate
+    redealt: tuple[RedealtPoint, ...]
+    seed: int
+
+    __repr__ = abbreviated
+
+    @property
+    def predicted(self) -> Rate:
+        """Return the predicted accuracy, with the interval of the measured one if events fall at random."""
+        return self.redealt[-1].rate
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether the measured accuracy is within the interval of the predicted one."""
+        return self.predicted.low <= self.measured.value <= self.predicted.high
+
+    @cached_property
+    def effective(self) -> EffectiveShare:
+        """Return the effective share of observations."""
+        rates = isotonic_regression([point.rate.value for point in self.redealt]).x
+        logs = np.log([point.share for point in self.redealt])
+        ends = np.interp([self.measured.value, self.measured.low, self.measured.high], rates, logs)
+        return EffectiveShare(*np.exp(ends).tolist())
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the rates as a frame: of real events, and of shares of the redealt ones.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.predict(*hp.datasets.town(60, 20)).to_frame().columns[:4]
+        ['events', 'share_of_events', 'share', 'low']
+        """
+        names: dict[str, Sequence[object]] = {
+            "events": ["redealt"] * len(self.redealt) + ["real"],
+            "share_of_events": [*(point.share for point in self.redealt), 1.0],
+        }
+        return rates_frame(names, [*(point.rate for point in self.redealt), self.measured])
+
+
+def predict(
+    released: Histograms | AnyTable,
+    known: Histograms | AnyTable,
+    *,
+    truth: Any = SAME_ID,
+    weight: WeightName | Weight = "jensen-shannon",
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Prediction:
+    """Predict the accuracy of joint matching from the pooled habits of each person, and compare it with the measured.
+
+    Parameters
+    ----------
+    released, known
+        The two tables, as for `habitprint.match`, with whole counts. Only people in both are redealt.
+    truth
+        As for `habitprint.evaluate`.
+    weight
+        As for `habitprint.match`.
+    n_draws
+        The number of times that all events are redealt, at least 2.
+    seed
+        The seed of the draws and of the attacks.
+    progress
+        A function that is called now and then with the progress of the work.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> hp.predict(*hp.datasets.town(60, 20)).predicted.n
+    60
+    """
+    require_whole("n_draws", n_draws, 2, why="the interval needs several draws", fix=f"use {N_DRAWS}")
+    require_seed(seed)
+    tables = Scenario(as_histograms(released, "released"), as_histograms(known, "known"), truth)
+    tables.require_people()
+    tables = Scenario(*tables.aligned, truth)
+    for side, table in (("released", tables.released), ("known", tables.known)):
+        _require_whole_counts(side, table)
+    attack = Attack(find_weight(weight))
+
+    def measure(part: Scenario, done: int, note: str) -> Rate:
+        inner = nested(progress, STAGE, done, n_draws + 6, note)
+        return run_attack(part.counting(tables.n_people), attack, seed=seed, progress=inner).rate
+
+    measured = measure(tables, 0, "real events")
+    dealt, rates = [], []
+    for number in range(n_draws):
+        dealt.append(redeal(tables, np.random.default_rng([seed, number])))
+        rates.append(measure(dealt[-1], number + 1, f"draw {number + 1} of {n_draws}"))
+    points = [RedealtPoint(1.0, _of_draws(rates), n_draws)]
+
+    def add(share: float) -> None:
+        randoms = [np.random.default_rng([seed, number, round(share * 2**40)]) for number in range(N_THINNED)]
+        some = [
+            measure(_thinned(part, share, random), n_draws + len(points), f"{100 * share:.3g}% of the events")
+            for part, random in zip(dealt, randoms, strict=False)
+        ]
+        points.append(RedealtPoint(share, _of_draws(some), N_THINNED))
+
+    while points[-1].rate.value > measured.low and points[-1].share > LEAST_SHARE:
+        add(points[-1].share / 2)
+    found = Prediction(measured, tuple(points[::-1]), seed)
+    if min(abs(math.log(found.effective.value / point.share)) for point in points) > NEAR:  # once more where both agree
+        add(found.effective.value)
+        found = replace(found, redealt=tuple(sorted(points, key=lambda point: point.share)))
+    return found
+
+
+def redeal(tables: Scenario, random: np.random.Generator) -> Scenario:
+    """Return two aligned tables with the events of each person in both redealt at random; both totals are kept.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+    >>> dealt = redeal(tables, np.random.default_rng(0))
+    >>> bool((dealt.released.totals == tables.released.totals).all())
+    True
+    """
+    rows, columns = tables.common.released, tables.common.known
+    one, other = (table.counts.astype(np.int64) for table in (tables.released, tables.known))
+    pooled = sparse.csr_array(one[rows] + other[columns])
+    first = pooled.copy()
+    first.data = _deal(pooled, tables.released.totals[rows].astype(np.int64), random)
+    second = pooled - first
+    return replace(
+        tables,
+        released=_with_rows(tables.released, one, rows, first),
+        known=_with_rows(tables.known, other, columns, second),
+    )
+
+
+def _deal(pooled: SparseMatrix, n_dealt: Indices, random: np.random.Generator) -> Indices:
+    """Return how many events of each entry go to the first side: place by place, hypergeometric given those before."""
+    starts, n_places = pooled.indptr[:-1].astype(np.int64), np.diff(pooled.indptr)
+    left, wanted = np.add.reduceat(pooled.data, starts), n_dealt.copy()
+    dealt = np.zeros(pooled.nnz, np.int64)
+    for turn in range(int(n_places.max())):
+        rows = np.flatnonzero(n_places > turn)
+        at = starts[rows] + turn
+        left[rows] -= pooled.data[at]
+        dealt[at] = random.hypergeometric(pooled.data[at], left[rows], wanted[rows])
+        wanted[rows] -= dealt[at]
+    return dealt
+
+
+def _with_rows(table: Histograms, counts: SparseMatrix, rows: Indices, dealt: SparseMatrix) -> Histograms:
+    """Return a table with some of its rows replaced."""
+    others = np.setdiff1d(np.arange(table.n_users), rows)
+    order = np.argsort(np.concatenate([rows, others]))
+    stacked = sparse.csr_array(sparse.vstack([dealt, counts[others]], format="csr")[order])
+    stacked.eliminate_zeros()
+    return Histograms(stacked, table.users, table.places)
+
+
+def thinned(histograms: Histograms, share: float, random: np.random.Generator) -> Histograms:
+    """Return a random part of the events, each kept with the same probability; people without any are left out.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "a" * 100, 2: "b" * 100})
+    >>> thinned(habits, 0.5, np.random.default_rng(0)).totals.tolist()
+    [51.0, 57.0]
+    """
+    drawn = sparse.csr_array(histograms.counts, copy=True)
+    drawn.data = random.binomial(histograms.counts.data, share)
+    if not drawn.data.any():
+        drawn.data[0] = 1  # at least one person must be left to attack
+    rows = np.flatnonzero(np.add.reduceat(drawn.data, drawn.indptr[:-1]) > 0)
+    return Histograms(drawn[rows], histograms.users.gather(rows), histograms.places)
+
+
+def _thinned(tables: Scenario, share: float, random: np.random.Generator) -> Scenario:
+    released, known = (thinned(table, share, random) for table in (tables.released, tables.known))
+    return Scenario(released, known, tables.truth)
+
+
+def _of_draws(rates: Sequence[Rate]) -> Rate:
+    """Return the mean of draws, with the interval of one further draw; draws vary by at least one person."""
+    n, by_chance = rates[0].n, rates[0].by_chance
+    values = np.array([rate.value for rate in rates])
+    value, spread = float(values.mean()), max(float(values.std(ddof=1)), 1 / n)
+    width = float(stdtrit(len(rates) - 1, 0.5 + LEVEL / 2)) * spread * math.sqrt(1 + 1 / len(rates))
+    low, high = max(value - width, 0.0), min(value + width, 1.0)
+    return Rate(value * n, n, value, low, high, by_chance, LEVEL, IntervalMethod.DRAWS)
+
+
+def _require_whole_counts(side: str, table: Histograms) -> None:
+    """Raise `InputError` unless all counts are whole numbers: events can be redealt, shares cannot."""
+    broken: Floats = table.counts.data[table.counts.data != np.floor(table.counts.data)]
+    if len(broken):
+        raise InputError(
+            f"the {side} table has counts that are not whole, such as {broken[0]:g}",
+            why="the events of each person are redealt one by one, and a part of an event cannot be",
+            fix="give both tables with the number of events at each place, before shares, groups or noise",
+        )
+    if table.totals.max() > MOST_EVENTS / 2:
+        raise InputError(
+            f"a person of the {side} table has {table.totals.max():,.0f} events",
+            why=f"at most {MOST_EVENTS // 2:,} events of one person can be redealt",
+            fix="count visits, not seconds; or divide all counts by a common factor and round them",
+        )
