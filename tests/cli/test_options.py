@@ -151,3 +151,14 @@ def test_the_help_of_a_command_leaves_out_its_parameters() -> None:
     text = CliRunner().invoke(app, ["split", "--help"]).output
     assert "Parameters" not in text
     assert "released_out" not in text
+
+
+def test_an_option_with_one_value_is_given_once_and_a_flag_may_be_repeated() -> None:
+    for twice in (["--target", "5%", "--target=6%"], ["--name", "a", "--out", "b", "--name", "a"]):
+        done = CliRunner().invoke(app, ["audit", "a.csv", "b.csv", *twice])
+        assert done.exit_code == 2
+        assert f"{twice[0]} is given twice" in done.output
+    done = CliRunner().invoke(app, ["match", "absent.csv", "b.csv", "--json", "--json"])
+    assert "twice" not in done.output
+    done = CliRunner().invoke(app, ["inspect", "absent.csv", "--time-format", "%Y", "--time-format", "%d.%m.%Y"])
+    assert "absent.csv: there is no such file" in done.output

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 from polars.exceptions import PanicException
 from rich.text import Text
+from typer.core import TyperCommand, TyperOption
 
 import habitprint
 from habitprint.cli.audit import audit, compare, record
@@ -209,6 +210,24 @@ def _stopped_by(error: BaseException) -> int | None:
     return INTERRUPTED if is_interrupt(error) else None
 
 
+class OnceCommand(TyperCommand):
+    """A command that refuses an option that is given twice: one of its values would be ignored."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Return the arguments that are left after all options are read."""
+        _, _, found = self.make_parser(ctx).parse_args(list(args))
+        for each in found:
+            is_one = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
+            if is_one and found.count(each) > 1:
+                name = each.opts[0]
+                error = InputError(
+                    f"{name} is given twice", why="only one of the values can count", fix=f"leave out one {name}"
+                )
+                typer.echo(f"error: {error}", err=True)
+                raise typer.Exit(BAD_INPUT)
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="habitprint",
     no_args_is_help=True,
@@ -226,7 +245,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 MATCHING = (audit, release, train, match, path, forecast, predict, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
-        app.command(rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))
+        app.command(cls=OnceCommand, rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))
 datasets.command("list")(ending_well(expanded(list_datasets)))
 datasets.command("make")(ending_well(expanded(make)))
 app.add_typer(datasets, name="datasets", rich_help_panel="Preparation")

@@ -237,7 +237,7 @@ def build_record(audit: Audit) -> Page:
     parts += [_typed([("Command", run.command)])] if run.command else []
     parts += [_typed([("Next step", command)])] if (command := protections.command_to_apply(audit)) else []
     parts += [inputs_table("Input files", run.inputs)] if run.inputs else []
-    parts += [*to_sign(audit.options.accountability), *about_documents()]
+    parts += [*to_sign(_decided_about(audit), audit.options.accountability), *about_documents()]
     title = "Record of a re-identification audit" if audit.release is None else "Record of a release"
     return Page(fixed_text("internal"), title, run.source, tuple(parts))
 
@@ -282,11 +282,12 @@ def build_joint_record(
     if len({(each.data.released, each.data.scope.released) for each in found}) > 1:
         parts.append(blocks.Caution(fixed_text("other releases")))
     heads = ["Audit", "Recipient, access", "Attacker’s data", "Measured", "Guarantee", "Reconstructed", "Result"]
+    boxes = table("Decision", ["", *DECISIONS], _boxes(audits))
     parts += [
         table("The audits", heads, [_row(name, each) for name, each in audits.items()]),
         terms(*((name, _covered(each)) for name, each in audits.items())),
         *([inputs_table("Reports", reports)] if reports else []),
-        *to_sign(behind, apart=OF_ONE, decided=table("Decision", ["", *DECISIONS], _boxes(audits))),
+        *to_sign(fixed_text("decided about all"), behind, apart=OF_ONE, decided=boxes),
         *about_documents(),
     ]
     title = "Record of re-identification audits"
@@ -340,11 +341,22 @@ def about_documents() -> tuple[Block, ...]:
     return Heading("What do laws and standards call this?"), terms(*documents)
 
 
-def to_sign(behind: Accountability, *, apart: Collection[str] = (), decided: Block = DECISION) -> tuple[Block, ...]:
+def _decided_about(audit: Audit) -> str:
+    """Say what the decision is about: on paper, the signature may stand on another page than the result."""
+    if audit.release is not None:
+        return fixed_text("decided about file", file=audit.release.file)
+    return fixed_text("decided about audit", run=audit.run, day=day_in_words(audit.run.made_on))
+
+
+def to_sign(
+    about: str, behind: Accountability, *, apart: Collection[str] = (), decided: Block = DECISION
+) -> tuple[Block, ...]:
     """Return the end of a record: the people and reasons behind the release, the decision, and the signature.
 
     Parameters
     ----------
+    about
+        A sentence that says what the decision is about.
     behind
         What is known; the rest is left blank.
     apart
@@ -354,7 +366,7 @@ def to_sign(behind: Accountability, *, apart: Collection[str] = (), decided: Blo
 
     Examples
     --------
-    >>> lines, decision, _, signature = to_sign(Accountability(controller="City library"))
+    >>> lines, _, decision, _, signature = to_sign("About April.", Accountability(controller="City library"))
     >>> lines.items[0].meaning, lines.items[1].meaning, decision.text
     ('City library', '', 'Decision: ☐ release ☐ release with conditions ☐ do not release')
     """
@@ -373,7 +385,7 @@ def to_sign(behind: Accountability, *, apart: Collection[str] = (), decided: Blo
     responsible = dict(line for field, line in lines.items() if field not in apart)
     signature = {"Decided by": behind.decided_by, "Function": "", "Date": "", "Signature": ""}
     conditions = {"Advice of the data-protection officer": "", "Conditions": "", "Decision reviewed on": review_on}
-    return _lines(responsible), decided, _lines(conditions), _lines(signature)
+    return _lines(responsible), Text(about), decided, _lines(conditions), _lines(signature)
 
 
 def _lines(items: Mapping[str, str | None]) -> blocks.Lines:
@@ -392,7 +404,7 @@ def _facts(audit: Audit) -> Terms:
         ("Accepted findings", ", ".join(options.accept)),
         ("Attacker", _attacker_in_short(audit)),
         ("Target", _target(audit)),
-        ("Measured risk", f"{risk.about_strongest(audit)} That is {audit.strongest.rate.words}."),
+        ("Measured risk", _measured(audit)),
         ("Measured on all people", risk.on_all_people(audit)),
         ("If the attacker knows more", risk.if_more_is_known(audit)),
         ("Singling out", risk.about_singling_out(audit)),
@@ -420,6 +432,11 @@ def _so_far(audit: Audit) -> list[tuple[str, str]]:
         ("Protection", f"{sentence(release.protection)} {guarantees}".strip()),
         *((term.name, term.meaning) for term in verdict.about_release(audit).items),
     ]
+
+
+def _measured(audit: Audit) -> str:
+    unfair = f" {fixed_text('attack: cross-fitted')}" if audit.strongest.is_cross_fitted else ""
+    return f"{risk.about_strongest(audit)} That is {audit.strongest.rate.words}.{unfair}"
 
 
 def _attacker_in_short(audit: Audit) -> str:

@@ -367,13 +367,14 @@ def rows_reconstructed(rate: Rate) -> str:
 
 def _attributed(found: Attribution) -> str:
     claims = {
-        "Of the new places that they name of a person there, {} are right": found.new_places,
-        "If the group shows a place that they know of one member only, this member still visits it in {} of cases": (
-            found.still_visited
+        "Of the new places that they name of a person there, {} are right (base rate: {} for a random member)": (
+            found.new_places
         ),
+        "If the group shows a place that they know of one member only, this member still visits it in {} of cases "
+        "(base rate: {} of all such places, shown or not)": found.still_visited,
     }
     told = "".join(
-        f". {words.format(percent(rate.value))} (base rate {percent(rate.by_chance)})"
+        f". {words.format(percent(rate.value), percent(rate.by_chance))}"
         for words, rate in claims.items()
         if rate is not None
     )
