@@ -27,7 +27,7 @@ LAYERS = """
     losses matching
     evaluation
     attacks
-    training forecasting prediction
+    training forecasting following prediction
     markov
     auditing
     wording

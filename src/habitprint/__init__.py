@@ -56,6 +56,8 @@ from habitprint.events import resolve_shared as resolve_shared
 from habitprint.events import until_next as until_next
 from habitprint.events import without_ids as without_ids
 from habitprint.events import without_repeats as without_repeats
+from habitprint.following import Following as Following
+from habitprint.following import follow as follow
 from habitprint.forecasting import Forecast as Forecast
 from habitprint.forecasting import Measured as Measured
 from habitprint.forecasting import PeopleNeeded as PeopleNeeded
