@@ -180,11 +180,11 @@ def test_the_report_names_nobody_and_no_place() -> None:
 
 def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/8"
+    assert plain["schema"] == "habitprint-audit/9"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "options", "run",
-        "versions", "data", "weight", "attacks", "curves", "other_time", "training", "linkage",
+        "versions", "data", "weight", "attacks", "curves", "other_time", "training", "following",
         "protections", "alternatives", "people", "verdict", "forecast", "place_map", "on_all",
         "release", "examples",
     }  # fmt: skip

@@ -25,7 +25,8 @@ from habitprint.auditing.curves import (
 from habitprint.auditing.preparation import Prepared
 from habitprint.periods import Period
 from habitprint.rates import Rate
-from habitprint.wording.risk import MEANINGS, about_curve, about_linkage, if_more_is_known
+from habitprint.wording.following import about_rotation
+from habitprint.wording.risk import MEANINGS, about_curve, if_more_is_known
 
 pytestmark = pytest.mark.slow
 
@@ -219,36 +220,31 @@ def test_who_knows_all_other_time_already_is_not_tried_again(period: Period | No
     assert times_of(diary(n_weeks, changes=False), period).other_time is None
 
 
-def test_releases_that_are_repeated_are_linked_as_counted_by_hand(drifting: Times) -> None:
-    rows, linkage = diary(12, changes=True), drifting.linkage
-    assert linkage.n_periods == 12
-    assert linkage.consecutive is not None
-    assert linkage.first_to_last is not None
-    assert linkage.first_to_last == run_attack(by_hand(rows, week(0), week(11))).rate
-    pairs = [run_attack(by_hand(rows, week(at), week(at + 1))).rate.value for at in (0, 4, 10)]
-    assert linkage.consecutive.value == pytest.approx(np.mean(pairs))
-    assert linkage.consecutive.n == N_PEOPLE
-    assert linkage.first_to_last.high < linkage.consecutive.low
+def test_people_are_followed_through_releases_of_all_lengths_that_fit_three_times(drifting: Times) -> None:
+    found = drifting.following
+    assert found is not None
+    assert [(each.every, each.last.n_releases) for each in found.survivals] == [
+        (1, 19),
+        (3, 19),
+        (7, 11),
+        (14, 5),
+        (28, 2),
+    ]
+    assert found == hp.follow(events_of(diary(12, changes=True)), most_people=5000)
 
 
-def test_steady_habits_are_linked_from_the_first_release_to_the_last(steady: Times) -> None:
-    first_to_last, consecutive = steady.linkage.first_to_last, steady.linkage.consecutive
-    assert first_to_last is not None
-    assert consecutive is not None
-    assert first_to_last.low < consecutive.high
-    assert consecutive.low < first_to_last.high
+def test_steady_habits_are_followed_further_than_drifting_ones(steady: Times, drifting: Times) -> None:
+    assert steady.following is not None
+    assert drifting.following is not None
+    lasting, changing = (found.survivals[2].last.everybody for found in (steady.following, drifting.following))
+    assert changing.high < lasting.low
 
 
-def test_what_cannot_be_repeated_is_not_and_it_is_said_why() -> None:
-    rows = diary(4, changes=False)
-    halves = times_of(rows, None).linkage
-    assert (halves.n_periods, halves.consecutive, halves.first_to_last) == (2, None, None)
-    assert (halves.missing, halves.n_days) == ("fewer than three periods", 14)
-    own = times_of(rows, hp.HalvesOfActiveWeeks()).linkage
-    assert (own.n_periods, own.consecutive) == (None, None)
-    assert own.missing == "several runs of days"
+def test_what_cannot_be_repeated_is_not() -> None:
+    short = [row for row in diary(4, changes=False) if row[1] < week(0)[0] + timedelta(days=2)]
+    assert times_of(tuple(short), hp.HalvesOfRows()).following is None
     tables = hp.audit(hp.datasets.town(30, 8), noise=False)
-    assert tables.linkage.missing == "no times"
+    assert tables.following is None
     assert tables.other_time is None
     assert [curve.points for curve in tables.curves[3:]] == [(), ()]
 
@@ -302,8 +298,8 @@ def test_who_knows_some_of_the_people_knows_some_of_them_in_other_periods_but_ha
     whole = run_attack(prepared.tables)
     times = measure_times(prepared, whole, whole, most_users=5000, overlap=0.5)
     assert {point.rate.n for point in (*times.pairs.points, *times.distance.points)} == {N_PEOPLE // 2}
-    assert times.linkage.consecutive is not None
-    assert times.linkage.consecutive.n == N_PEOPLE
+    assert times.following is not None
+    assert max(each.n_people for each in times.following.survivals) == N_PEOPLE
 
 
 def test_a_file_whose_rows_are_mostly_of_its_last_day_has_no_distances() -> None:
@@ -329,6 +325,7 @@ def test_an_audit_of_events_holds_all_of_it_and_its_report_shows_it() -> None:
     assert [curve.dimension for curve in found.curves] == ["users", "duration", "resolution", "pairs", "distance"]
     assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
     assert found.other_time is not None
+    assert found.following is not None
     page = hp.render_report(found)
-    for words in (about_linkage(found.linkage), if_more_is_known(found)):
+    for words in (about_rotation(found.following, 1.0), if_more_is_known(found)):
         assert words in page

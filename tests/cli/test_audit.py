@@ -156,7 +156,7 @@ def test_an_existing_folder_is_replaced_when_asked_files_are_called_by_the_given
         assert "week1" not in text
         assert str(tmp_path) not in text
     facts = json.loads((out / "report.json").read_text())
-    assert facts["schema"] == "habitprint-audit/8"
+    assert facts["schema"] == "habitprint-audit/9"
     assert [file["name"] for file in facts["run"]["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
     assert facts["run"]["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
     assert facts["options"]["target"] is None

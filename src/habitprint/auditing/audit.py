@@ -14,7 +14,7 @@ import polars as pl
 from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
 from habitprint.auditing.candidates import coarser_places
-from habitprint.auditing.curves import Curve, Linkage, Times
+from habitprint.auditing.curves import Curve, Times
 from habitprint.auditing.examples import ExampleRow, make_examples
 from habitprint.auditing.explanation import Explanation, Internal
 from habitprint.auditing.goal import Decide, TargetPreset
@@ -38,8 +38,9 @@ from habitprint.conversion import AnyTable, as_events
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.events.spec import Reading, ReadingKeywords
+from habitprint.following import Following
 from habitprint.forecasting import MOST_PEOPLE, Forecast
-from habitprint.forecasting import forecast as follow
+from habitprint.forecasting import forecast as forecast_share
 from habitprint.formatting import Shown, abbreviated, chart_of, summary_of
 from habitprint.histograms import Histograms
 from habitprint.io.files import read_text
@@ -60,7 +61,7 @@ from habitprint.weighing import Weight
 if TYPE_CHECKING:
     import altair as alt
 
-SCHEMA = "habitprint-audit/8"  # a change of meaning or of a name makes it /8; new names do not
+SCHEMA = "habitprint-audit/9"  # a change of meaning or of a name makes it /10; new names do not
 # The files of an audit's folder; the advice only if a protection is recommended.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -70,7 +71,9 @@ MOST_USERS = 5_000  # most users on whom coarser places and all protections are 
 SourceKind = Literal["events", "histograms"]
 TrainedOn = Literal["own data", "given tables"]
 FrameRows = Literal["attacks", "curves", "protections", "claims", "people"]
-Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "frontier", "claims", "reliability", "map"]
+Pictured = Literal[
+    "answer", "attacks", "curves", "pairs", "following", "protections", "frontier", "claims", "reliability", "map"
+]
 
 
 @dataclass(frozen=True)
@@ -196,8 +199,9 @@ class Audit(Shown):
         if the attacker knows all other time already, or if there are no events.
     training
         The attacker's training.
-    linkage
-        The share of people whom an attacker can link across repeated releases.
+    following
+        The people who can be followed if the release is repeated under new pseudonyms. None without events, or for a
+        file with fewer than three days.
     alternatives
         Alternatives if no protection meets the target, or if the recommended one loses much; otherwise empty.
     weight
@@ -223,7 +227,7 @@ class Audit(Shown):
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/8', True)
+    ('habitprint-audit/9', True)
     """
 
     options: AuditOptions
@@ -235,7 +239,7 @@ class Audit(Shown):
     curves: tuple[Curve, ...]
     other_time: Outcome | None
     training: AttackerTraining
-    linkage: Linkage
+    following: Following | None
     protections: Protections
     alternatives: tuple[Alternative, ...]
     people: People
@@ -293,9 +297,9 @@ class Audit(Shown):
         ----------
         picture
             The ``"answer"``; ``"attacks"``; ``"curves"`` of what the risk depends on; ``"pairs"`` of periods;
-            ``"protections"`` by loss and risk, with the ``"frontier"`` of the best ones (the same picture); the
-            precision of the most confident ``"claims"``; the ``"reliability"`` of probabilities; or the ``"map"`` of
-            places. The data decide which of them exist.
+            ``"following"`` through repeated releases; ``"protections"`` by loss and risk, with the ``"frontier"`` of
+            the best ones (the same picture); the precision of the most confident ``"claims"``; the ``"reliability"``
+            of probabilities; or the ``"map"`` of places. The data decide which of them exist.
 
         Examples
         --------
@@ -662,8 +666,8 @@ def audit_prepared(
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     # Of a protected table, parts say nothing about more people: its groups would be others.
-    is_followed = not tables.steps and len(curves[0].points) > 1
-    forecast = follow(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if is_followed else None
+    has_sizes = not tables.steps and len(curves[0].points) > 1
+    forecast = forecast_share(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if has_sizes else None
     needed, advice = None if forecast is None else forecast.needed, None
     if protections.chosen:
         trial = protections.trials[protections.chosen]
@@ -689,7 +693,7 @@ def audit_prepared(
         curves=curves,
         other_time=times.other_time,
         training=training,
-        linkage=times.linkage,
+        following=times.following,
         protections=protections,
         alternatives=find_alternatives(goal, tables, curves, protections, needed, everybody),
         people=people,

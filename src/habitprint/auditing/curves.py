@@ -1,9 +1,8 @@
-"""Curves of the risk by number of people, resolution, duration and time; and linkage of repeated releases."""
+"""Curves of the risk by number of people, resolution, duration and time."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from itertools import pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_sui
 from habitprint.auditing.candidates import Candidate, Kind
 from habitprint.auditing.preparation import CountedEvents, Prepared
 from habitprint.errors import InputError
+from habitprint.following import FEWEST_RELEASES, Following, follow
 from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
@@ -36,8 +36,6 @@ DAY = timedelta(days=1)
 N_PAIRS = 5  # equally long pairs of periods along a file
 MOST_LONGER = 3  # most periods that are longer than those of the audit
 MOST_DISTANCES = 5
-MOST_LINKS = 3  # most pairs of consecutive releases
-FEWEST_PERIODS = 3  # least number of periods that count as repeated releases
 LENGTHS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095)  # days
 GAPS = (0, 1, 2, 3, 5, 7, 14, 28, 56, 91, 182, 273, 364, 546, 728, 1092)  # days; whole weeks between whole weeks
 AUDITED = "the periods of this audit"
@@ -398,35 +396,6 @@ def _by_day(source: CountedEvents, tables: Scenario) -> periods.DayTable:
 
 
 @dataclass(frozen=True)
-class Linkage:
-    """Whether the people of a release that is repeated under new pseudonyms can be followed.
-
-    Parameters
-    ----------
-    n_periods
-        The number of periods in the file that are as long as the release; None if the release is not one run of days.
-    consecutive, first_to_last
-        The share of people who are linked by the same attack: from one release to the next, on average; and from the
-        first to the last. None where it could not be measured.
-    n_days
-        The length of the release; None if it is not one run of days.
-    missing
-        Why nothing was measured; None where something was.
-
-    Examples
-    --------
-    >>> Linkage(missing="no times").consecutive is None
-    True
-    """
-
-    n_periods: int | None = None
-    consecutive: Rate | None = None
-    first_to_last: Rate | None = None
-    n_days: int | None = None
-    missing: Literal["no times", "too short", "several runs of days", "fewer than three periods"] | None = None
-
-
-@dataclass(frozen=True)
 class Times:
     """The dependence of the risk on time, beyond the duration of the release.
 
@@ -437,14 +406,14 @@ class Times:
     other_time
         The attack of an attacker who knows all other time in the file. None if the release is half of the file or more,
         or if all other time is known already.
-    linkage
-        Whether repeated releases can be linked.
+    following
+        The people who can be followed through repeated releases; None if the file has fewer than three days.
     """
 
     pairs: Curve
     distance: Curve
     other_time: Outcome | None
-    linkage: Linkage
+    following: Following | None
 
 
 def measure_times(
@@ -489,7 +458,7 @@ def measure_times(
     if source is None or file is None:
         why: Literal["no times", "too short"] = "no times" if source is None else "too short"
         known = _know_all_other_time(prepared, whole, weights, overlap, progress)
-        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), known, Linkage(missing=why))
+        return Times(Curve(*PAIRS, why, ()), Curve(*DISTANCE, why, ()), known, None)
     seed, n_sampled = part.matching.seed, None if part is whole else most_users
     rates: dict[tuple[DateRanges, float | None], Rate] = {}
 
@@ -505,7 +474,7 @@ def measure_times(
             if tables.n_people >= FEWEST_USERS:
                 rates[ranges, overlap] = attack_again(part, tables, inner).rate
 
-    release, n_days = prepared.facts.scope.released.one_range, _period_days(prepared, file)
+    n_days = _period_days(prepared, file)
     by_label, by_gap = _pairs(source, file, n_days), _distances(source, file, n_days)
     attack_each([*by_label.values(), *by_gap.values()], overlap)
     pairs = [(label, rates[ranges, overlap]) for label, ranges in by_label.items() if (ranges, overlap) in rates]
@@ -519,15 +488,16 @@ def measure_times(
     if apart:
         released = periods.Span.between(*next(iter(by_gap.values())).ranges[0])
         distance = Curve(*DISTANCE, "distances", tuple(apart), n_sampled, released=released)
-    linkage = Linkage(missing="several runs of days")
-    if release is not None:
-        repeated = _repeated(file, _n_days(release))
-        linked = _linked(repeated, n_days)
-        attack_each(linked, None)  # who has two releases has everybody in them
-        linkage = _linkage(repeated, _n_days(release), [rates.get((each, None)) for each in linked])
+    following = None
+    if _n_days(file) >= FEWEST_RELEASES:
+        days, weight = source.days, part.attack.weight
+        if isinstance(source.period, periods.OnDays):
+            days = replace(days, frame=days.frame.filter(source.period.is_kept))
+        inner = nested(progress, STAGE, 0, 1, "repeated releases")
+        following = follow(days, weight=weight, most_people=most_users, seed=seed, progress=inner)
     other_time = _know_all_other_time(prepared, whole, weights, overlap, progress)
     how: Measure = "pairs of periods" if pairs else "too short"
-    return Times(Curve(*PAIRS, how, tuple(points), n_sampled), distance, other_time, linkage)
+    return Times(Curve(*PAIRS, how, tuple(points), n_sampled), distance, other_time, following)
 
 
 def _n_days(days: DayRange) -> int:
@@ -606,36 +576,3 @@ def _know_all_other_time(
     joint, seed = [whole.matching.weight], whole.matching.seed
     made = run_suite(tables, full_suite(weights or joint, joint), seed=seed, progress=inner)
     return strongest_of(made.outcomes)
-
-
-def _repeated(file: DayRange, n_days: int) -> list[DayRange]:
-    """Return the consecutive releases of n days that fit into the file."""
-    return [_days_from(file[0] + n_days * at * DAY, n_days) for at in range(_n_days(file) // n_days)]
-
-
-def _linked(repeated: Sequence[DayRange], n_days: int) -> list[DateRanges]:
-    """Return the first and the last of some releases, and pairs of consecutive ones; none of fewer than three."""
-    if len(repeated) < FEWEST_PERIODS:
-        return []
-    following = [DateRanges(one, other) for one, other in pairwise(repeated)]
-    if _n_days(repeated[0]) == n_days:
-        following = following[::2]  # these are attacked anyway, as pairs along the file
-    return [DateRanges(repeated[0], repeated[-1]), *_spread(following, MOST_LINKS)]
-
-
-def _linkage(repeated: Sequence[DayRange], n_days: int, rates: Sequence[Rate | None]) -> Linkage:
-    if not rates:
-        return Linkage(len(repeated), None, None, n_days, "fewer than three periods")
-    first_to_last, *others = rates
-    consecutive = _mean([rate for rate in others if rate is not None])
-    is_missing = consecutive is None and first_to_last is None
-    return Linkage(len(repeated), consecutive, first_to_last, n_days, "too short" if is_missing else None)
-
-
-def _mean(rates: Sequence[Rate]) -> Rate | None:
-    """Return the mean of rates, as of one of them: the people are mostly the same, so they are not more certain."""
-    if not rates:
-        return None
-    n_correct, n, by_chance = np.mean([(rate.n_correct, rate.n, rate.by_chance) for rate in rates], axis=0).tolist()
-    whole = max(round(n), 1)
-    return Rate.of(min(n_correct * whole / n, whole), whole, by_chance, method=rates[0].method)

@@ -22,6 +22,7 @@ import habitprint
 from habitprint.cli.audit import audit, compare, record
 from habitprint.cli.datasets import demo, list_datasets, make
 from habitprint.cli.events import inspect, split
+from habitprint.cli.follow import follow
 from habitprint.cli.forecast import forecast
 from habitprint.cli.match import match, path, train
 from habitprint.cli.options import expanded
@@ -240,9 +241,9 @@ datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Release decisions": (audit, release, protect, match),
     "Preparation": (demo, inspect, split),
-    "Closer looks": (compare, record, check, path, train, forecast, predict, reproduce),
+    "Closer looks": (compare, record, check, path, train, forecast, follow, predict, reproduce),
 }
-MATCHING = (audit, release, train, match, path, forecast, predict, reproduce, demo)
+MATCHING = (audit, release, train, match, path, forecast, follow, predict, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(cls=OnceCommand, rich_help_panel=panel)(ending_well(expanded(command), matches=command in MATCHING))

@@ -465,15 +465,18 @@ class OnDays:
         _ = self.days
         require_period(self.of)
 
+    @property
+    def is_kept(self) -> pl.Expr:
+        """Return the expression for whether a row of a day table is on one of these days."""
+        weekday = (pl.col("day") + DAYS.index("thursday")) % 7  # day 0 of 1970
+        return weekday.is_in([DAYS.index(day) for day in self.days])
+
     def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         whole = self.of.parts(events)
-        # Day 0 of 1970 was a Thursday.
-        weekday = (pl.col("day") + DAYS.index("thursday")) % 7
-        is_kept = weekday.is_in([DAYS.index(day) for day in self.days])
         days = self.first.title() if len(self.days) == 1 else f"{self.first.title()} to {self.last.title()}"
         return Parts(
-            whole.days.with_part(pl.when(is_kept).then(pl.col("part"))),
+            whole.days.with_part(pl.when(self.is_kept).then(pl.col("part"))),
             f"{days} only; {whole.words}",
             *(replace(span, words=f"{span.words}, {days} only") for span in (whole.released, whole.known)),
         )

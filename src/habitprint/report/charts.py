@@ -22,11 +22,13 @@ from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Order, People, PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
+from habitprint.following import Following
 from habitprint.forecasting import Forecast
 from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_text, fixed_texts, table
+from habitprint.wording.following import following_table
 from habitprint.wording.people import about_shelter
 from habitprint.wording.risk import RATE_HEADS, TITLES, about_curve, attacks_table, rate_cells
 
@@ -41,6 +43,7 @@ LETTER = 7  # pixels of a letter, rather more than less
 PANEL, HEIGHT, MAP, BAR = 190, 260, 360, 24  # heights: a panel among others, a picture, a map, a row of bars
 MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
+ROOM = 2.2  # factor on a logarithmic axis, for a name to the right of a line
 FAINTEST = 0.12  # opacity of a place without evidence
 POINTS = 16  # radii of a place without a size, in the bar of a map
 N_DRAWN = 8  # attacks in the picture; the table has all
@@ -71,6 +74,7 @@ def figures_of(audit: Audit) -> dict[Pictured, Figure | None]:
         "attacks": attacks_figure(audit),
         "curves": curves_figure(audit),
         "pairs": pairs_figure(audit),
+        "following": None if audit.following is None else following_figure(audit.following),
         "protections": answer,
         "frontier": answer,
         "claims": claims_figure(audit.people, audit.options.confident_target),
@@ -304,6 +308,39 @@ def curve_picture(curve: Curve, target: float | None, end: float, forecast: Fore
             ahead.mark_point(filled=True, size=60, opacity=0).encode(y=y("value")),
         ]
     return _spec(layers, PANEL, f"{TITLES[curve.dimension]}: risk against {curve.axis}.")
+
+
+def following_figure(found: Following) -> Figure | None:
+    """Draw the share of people who are still followed against the days, a line for each rotation interval.
+
+    None if nobody is in two releases.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> following_figure(hp.follow(hp.datasets.calls_twin(60).events, every=[1, 3])).title
+    'People who are followed'
+    """
+    if not found.survivals:
+        return None
+    data = [
+        _flat(step.everybody, at=step.n_days, name=f"every {counted(each.every, 'day')}", is_end=step == each.last)
+        for each in found.survivals
+        for step in each.followed
+    ]
+    y = _shares(alt.Y, axis_end(max(row["high"] for row in data)), "share of people still followed")
+    ends = [min(row["at"] for row in data), ROOM * max(row["at"] for row in data)]
+    x = alt.X("at:Q", title="days since the first release", scale=alt.Scale(type="log", nice=False, domain=ends))
+    base = _rows(data).encode(x=x.axis(format=",~f", tickCount=5), y=y("value"), detail="name:N")
+    names = base.transform_filter("datum.is_end").encode(text="name:N")
+    layers = [
+        base.mark_line(style="main-line"),
+        _dots(base.encode(tooltip=_tips(name="new pseudonyms", at="days") + _rate_tips()[1:]), 50),
+        *_words(names, align="left", dx=10),
+    ]
+    spec = _spec(layers, HEIGHT, "Share of people who are still followed, against days; a line for each interval.")
+    shown = following_table(found)
+    return Figure(shown.caption, fixed_text("key: following"), (Picture("following", spec),), (shown,))
 
 
 def protections_figure(found: Protections, target: float | None) -> Figure:

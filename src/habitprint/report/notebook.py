@@ -22,6 +22,7 @@ from habitprint.checks import EventsCheck
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
+from habitprint.following import Following
 from habitprint.forecasting import Forecast
 from habitprint.formatting import counted, cut, headed, moment, number, percent, sentence
 from habitprint.histograms import Histograms
@@ -34,7 +35,7 @@ from habitprint.prediction import Prediction
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
-from habitprint.wording import compare, people, protections, releases, risk
+from habitprint.wording import compare, following, people, protections, releases, risk
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
 from habitprint.wording.findings import words_of
 from habitprint.wording.prediction import tell_prediction
@@ -170,6 +171,9 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             drawn = [figure_of(value)] if value.points else []
             rows = _rows(value.to_frame().drop("dimension"), most=12)
             return _card(risk.TITLES[value.dimension], Text(risk.about_curve(value)), *drawn, rows)
+        case Following():
+            found = (Text(following.about_survival(each)) for each in value.survivals)
+            return _card("People who are followed", *found, *([figure_of(value)] if value.survivals else []))
         case People():
             certain = [] if value.confidence is None else [Text(people.about_certainty(value.confidence))]
             drawn = [figure_of(value)] if value.claims else []
@@ -250,6 +254,8 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
             )
         case Protections():
             figure = charts.protections_figure(value, None)
+        case Following():
+            figure = charts.following_figure(value)
         case People():
             figure = charts.claims_figure(value, None)
         case Comparison():

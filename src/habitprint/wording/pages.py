@@ -35,6 +35,7 @@ from habitprint.wording.blocks import (
     table,
     terms,
 )
+from habitprint.wording.following import about_survival
 
 MOST_INPUTS = 4  # files that fit on the record
 ACCESSES: dict[Access, str] = {"public": "public", "contract": "by contract", "secure-room": "in a secure room"}
@@ -74,7 +75,7 @@ def build_page(audit: Audit, figures: Mapping[Pictured, Figure | None]) -> Page:
         "attacks": ("Which attacks were run?", [*risk.about_all(audit), figures["attacks"]]),
         "singling-out": ("How many people do a few places single out?", risk.tell_singling_out(audit)),
         "dependence": ("What does the risk depend on?", _dependence(audit, figures["curves"], figures["pairs"])),
-        "time": ("What if more is known, or the release is repeated?", risk.about_time(audit)),
+        "time": ("What if more is known, or the release is repeated?", [*risk.about_time(audit), figures["following"]]),
         "people": ("Who is at risk?", _people(audit, figures["reliability"], figures["claims"])),
         "map": ("Which places identify people?", _places(audit, figures["map"])),
         "reading": ("How is the risk measured?", _reading()),
@@ -537,7 +538,7 @@ def report_json(audit: Audit) -> str:
         "singling_out": risk.about_singling_out(audit),
         "forecast": risk.among_more(audit),
         "curves": {curve.dimension: risk.about_curve(curve) for curve in audit.curves},
-        "linkage": risk.about_linkage(audit.linkage),
+        "following": [] if audit.following is None else [*map(about_survival, audit.following.survivals)],
         "protections": protections.about_protections(audit),
         "alternatives": {each.kind: protections.about_alternative(each, audit) for each in audit.alternatives},
     }

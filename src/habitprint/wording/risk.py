@@ -12,7 +12,6 @@ from habitprint.auditing.curves import (
     FEWEST_USERS,
     Curve,
     Dimension,
-    Linkage,
     Point,
     Trend,
     change_of,
@@ -25,6 +24,7 @@ from habitprint.rates import LEVEL, IntervalMethod, Rate
 from habitprint.singling_out import MOST_KNOWN, SinglingOut
 from habitprint.training import FEWEST_PEOPLE, EvidenceShare, Training
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, fixed_texts, table
+from habitprint.wording.following import about_following
 
 N_ATTACKS = 8  # in a narrow table
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
@@ -424,26 +424,6 @@ def _with_interval(rate: Rate) -> str:
     return f"{percent(rate.value)} ({rate.interval_words})"
 
 
-def about_linkage(linkage: Linkage) -> str:
-    """Say whether people could be followed through releases that are repeated, or why that was not measured.
-
-    Examples
-    --------
-    >>> about_linkage(Linkage(2, None, None, 7, "fewer than three periods"))
-    'The file does not hold three periods as long as the release (7 days), so no repetition was tested.'
-    """
-    every = counted(linkage.n_days or 0, "day")
-    if linkage.missing is not None:
-        return fixed_text(f"linkage: {linkage.missing}", every=every, fewest=FEWEST_USERS)
-    whom = {
-        "a release and in the next one": linkage.consecutive,
-        f"the first and in the last of {linkage.n_periods:,}": linkage.first_to_last,
-    }
-    told = [f"{of_people(rate)} who are in {which}" for which, rate in whom.items() if rate is not None]
-    released = f"If such a table were released every {every} with new pseudonyms"
-    return f"{released}, the same attack would link {', and '.join(told)}."
-
-
 def about_time(audit: Audit) -> list[Block]:
     """Say what is at risk beyond two periods: from all other time, and if the release is repeated.
 
@@ -453,16 +433,18 @@ def about_time(audit: Audit) -> list[Block]:
     >>> about_time(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[0].text[:30]
     'Two tables were given, without'
     """
-    linkage, other = audit.linkage, audit.other_time
-    measured = {
-        "Known: the known period": None if other is None else audit.strongest.rate,
-        "Known: all other time in the file": None if other is None else other.rate,
-        "Linked: a release and the next one": linkage.consecutive,
-        "Linked: the first release and the last": linkage.first_to_last,
-    }
-    rows = [[name, *rate_cells(rate)] for name, rate in measured.items() if rate is not None]
-    told = [Text(said) for said in (if_more_is_known(audit), about_linkage(linkage)) if said]
-    return [*told, *([table("More time and more releases", ["", *RATE_HEADS], rows)] if rows else [])]
+    other = audit.other_time
+    more: list[Block] = [Text(said)] if (said := if_more_is_known(audit)) else []
+    if other is not None:
+        sides = {"The known period": audit.strongest.rate, "All other time in the file": other.rate}
+        rows = [[name, *rate_cells(rate)] for name, rate in sides.items()]
+        more.append(table("What the attacker knows", ["", *RATE_HEADS], rows))
+    if audit.following is not None:
+        return [*more, *about_following(audit.following, audit.verdict.target)]
+    return [
+        *more,
+        Text(fixed_text("following: no times" if audit.run.kind == "histograms" else "following: too short")),
+    ]
 
 
 def about_forecast(found: Forecast, attack: str = "The same attack") -> str:
