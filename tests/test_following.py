@@ -137,7 +137,13 @@ def test_releases_hold_every_row_of_their_days_once() -> None:
     rows = diary(15, 7, absent=0.3)
     table = DayTable.of(events_of(rows)).counted()
     series = count_series(table, FIRST, every=2, n_releases=3)
-    assert sum(each.totals.sum() for each in series) == sum(day < 6 for _, day, _ in rows)
+    assert sum(each.totals.sum() for each in series.values()) == sum(day < 6 for _, day, _ in rows)
+
+
+def test_days_without_anybody_are_no_release_and_people_are_followed_over_them() -> None:
+    rows = [(user, day, f"home {user}") for user in range(9) for day in (0, 3, 4)]
+    found = only(hp.follow(events_of(rows), every=1))
+    assert [(step.n_releases, step.everybody.value) for step in found.followed] == [(3, 1.0), (4, 1.0)]
 
 
 def test_intervals_that_do_not_fit_three_times_are_named() -> None:

@@ -240,8 +240,10 @@ def _draw_people(table: DayTable, most: int | None, seed: int) -> Indices | None
 
 def count_series(
     table: DayTable, first: date, every: int, n_releases: int, people: Indices | None = None
-) -> list[Histograms]:
-    """Return the histograms of consecutive releases of so many days each; users are numbered as in the day table.
+) -> dict[int, Histograms]:
+    """Return the histograms of consecutive releases of so many days each, by number; empty ones are left out.
+
+    Users are numbered as in the day table.
 
     Examples
     --------
@@ -249,8 +251,9 @@ def count_series(
     >>> calls = hp.events_from_frame({"user": [3, 3, 5], "time": ["2012-04-09", "2012-04-10", "2012-04-10"],
     ...                               "place": ["a", "a", "b"]})
     >>> days = DayTable.of(calls).counted()
-    >>> [table.users.to_list() for table in count_series(days, date(2012, 4, 9), every=1, n_releases=2)]
-    [[0], [0, 1]]
+    >>> series = count_series(days, date(2012, 4, 9), every=1, n_releases=2)
+    >>> {number: table.users.to_list() for number, table in series.items()}
+    {0: [0], 1: [0, 1]}
     """
     number = (pl.col("day") - (first - EPOCH).days) // every
     rows = table.usable.filter(between(first, first + timedelta(days=n_releases * every - 1)))
@@ -261,19 +264,19 @@ def count_series(
         [rows.group_by(number.alias("release"), "user", "place").agg(pl.col(amount).sum())], table.events.source
     )
     places, _ = number_ids(found["place"])
-    series = []
-    for release in range(n_releases):
-        mine = found.filter(pl.col("release") == release)
+    series = {}
+    for (release,), mine in sorted(found.partition_by("release", as_dict=True).items()):
         users, of_user = number_ids(mine["user"])
         of_place = places.search_sorted(mine["place"]).to_numpy()
         values = mine[amount].cast(pl.Float64).to_numpy() / (MICROSECONDS if table.in_seconds else 1)
         counts = sparse.csr_array((values, (of_user, of_place)), (users.len(), places.len()))
-        series.append(Histograms(counts, users.cast(pl.Int64), places.cast(pl.Int64)))
+        series[release] = Histograms(counts, users.cast(pl.Int64), places.cast(pl.Int64))
     return series
 
 
-def _survival(every: int, series: Sequence[Histograms], weight: WeightName | Weight, seed: int) -> Survival:
+def _survival(every: int, releases: dict[int, Histograms], weight: WeightName | Weight, seed: int) -> Survival:
     """Return who is followed through a series, by what is gathered and link by link."""
+    (begin, *numbers), series = releases, list(releases.values())
     everybody = [table.users.to_numpy() for table in series]
     _, n_times = np.unique(np.concatenate(everybody), return_counts=True)
     start = everybody[0]
@@ -281,7 +284,8 @@ def _survival(every: int, series: Sequence[Histograms], weight: WeightName | Wei
     gathered = _gather(series, weight, seed)
     linked = _link(series, weight, seed)
     followed = []
-    for step, users in enumerate(everybody[1:], 1):
+    for step, number in enumerate(numbers, 1):
+        users = everybody[step]
         is_here = np.isin(start, users)
         if not is_here.any():
             continue
@@ -289,8 +293,8 @@ def _survival(every: int, series: Sequence[Histograms], weight: WeightName | Wei
         is_right = gathered[step - 1] == start
         followed.append(
             Followed(
-                n_releases=step,
-                n_days=step * every,
+                n_releases=number - begin,
+                n_days=(number - begin) * every,
                 everybody=rate(is_right, is_here),
                 throughout=rate(is_right, is_throughout) if is_throughout.any() else None,
                 link_by_link=rate(linked[step - 1] == start, is_here),
@@ -333,8 +337,7 @@ def _link(series: Sequence[Histograms], weight: WeightName | Weight, seed: int) 
 def _partners(known: Histograms, released: Histograms, weight: WeightName | Weight, seed: int) -> Indices:
     """Return for each known row the released row that it is matched with, or `NOBODY`; a guess is no match."""
     partner = np.full(known.n_users, NOBODY)
-    if released.n_users:
-        found = match(released, known, weight=weight, seed=seed)
-        rows, columns = found.rows_in(released, known)
-        partner[columns[~found.is_guess]] = rows[~found.is_guess]
+    found = match(released, known, weight=weight, seed=seed)
+    rows, columns = found.rows_in(released, known)
+    partner[columns[~found.is_guess]] = rows[~found.is_guess]
     return partner
