@@ -49,14 +49,26 @@ def about_following(found: Following, target: float) -> list[Block]:
     """
     if not found.survivals:
         return [Text(fixed_text("followed: nobody"))]
-    worst = max(found.survivals, key=lambda each: each.last.everybody.value)
     notes = [fixed_text("followed: method")]
     if found.n_sampled is not None:
         notes.append(fixed_text("followed: sample", n=found.n_sampled))
     if found.too_long:
         days = ", ".join(f"{days:,}" for days in found.too_long)
         notes.append(fixed_text("followed: too long", n_days=found.n_days, days=days))
-    return [Text(f"{about_survival(worst)} {about_rotation(found, target)}"), Text(" ".join(notes))]
+    return [Text(about_worst(found, target)), Text(" ".join(notes))]
+
+
+def about_worst(found: Following, target: float) -> str:
+    """Say at which interval most people are still followed, and which intervals meet the target.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_worst(hp.follow(hp.datasets.calls_twin(60).events, every=3), target=0.05)[-47:]
+    ' No tested interval keeps this share within 5%.'
+    """
+    worst = max(found.survivals, key=lambda each: each.last.everybody.value)
+    return f"{about_survival(worst)} {about_rotation(found, target)}"
 
 
 def following_table(found: Following) -> Table:

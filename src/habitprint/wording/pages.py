@@ -35,7 +35,7 @@ from habitprint.wording.blocks import (
     table,
     terms,
 )
-from habitprint.wording.following import about_survival
+from habitprint.wording.following import about_survival, about_worst
 
 MOST_INPUTS = 4  # files that fit on the record
 ACCESSES: dict[Access, str] = {"public": "public", "contract": "by contract", "secure-room": "in a secure room"}
@@ -408,6 +408,7 @@ def _facts(audit: Audit) -> Terms:
         ("Measured risk", _measured(audit)),
         ("Measured on all people", risk.on_all_people(audit)),
         ("If the attacker knows more", risk.if_more_is_known(audit)),
+        ("Repeated releases, unprotected", _repeated(audit)),
         ("Singling out", risk.about_singling_out(audit)),
         *_guaranteed(audit),
         *_advice(audit),
@@ -416,6 +417,11 @@ def _facts(audit: Audit) -> Terms:
         ("Not covered", _not_covered(audit)),
         ("Made by", f"{program} {again}"),
     )
+
+
+def _repeated(audit: Audit) -> str:
+    found = audit.following
+    return about_worst(found, audit.verdict.target) if found is not None and found.survivals else ""
 
 
 def _released(audit: Audit) -> list[Block]:
