@@ -101,7 +101,7 @@ def values() -> dict[str, object]:
         "trained": training.trained,
         "calibration": training.calibration,
         "release": release,
-        "coarsened": hp.coarsen(released, mapping),
+        "coarsened": hp.Coarsen(mapping)(released),
         "published": release.published(),
         "step": release.steps[0],
         "transformed": release.transformed(known)[-1],

@@ -168,7 +168,7 @@ def test_in_an_audit_the_known_table_is_the_test_by_its_truth() -> None:
 
 def test_a_table_that_is_coarse_already_is_tested_on_coarse_places() -> None:
     april, may = hp.datasets.town(40, 10)
-    coarse = hp.coarsen(april, {place: f"district {at // 2}" for at, place in enumerate(may.places)})
+    coarse = hp.Coarsen({place: f"district {at // 2}" for at, place in enumerate(may.places)})(april)
     held_out = Scenario(coarse.histograms, may, "same-id", coarse.steps).held_out
     assert (held_out.columns >= 0).all()
     assert held_out.is_telling
@@ -201,14 +201,14 @@ def test_groups_of_one_lose_nothing_and_one_group_loses_all(histograms: hp.Histo
 
 @given(histograms=tables(max_users=8))
 def test_one_coarse_place_for_all_loses_as_much_as_one_group_of_all(histograms: hp.Histograms) -> None:
-    losses = hp.measure_losses(histograms, hp.coarsen(histograms, dict.fromkeys(range(5), 0)))
+    losses = hp.measure_losses(histograms, hp.Coarsen(dict.fromkeys(range(5), 0))(histograms))
     one_group = hp.measure_losses(histograms, hp.microaggregate(histograms, k=histograms.n_users, units=None))
     assert losses.information_loss == pytest.approx(one_group.information_loss)
 
 
 def test_coarse_shares_are_spread_in_proportion_to_total_shares() -> None:
     habits = hp.Histograms.from_table({"user": [1, 1, 2, 2], "place": ["a", "c", "b", "c"], "count": [3, 1, 10, 30]})
-    losses = hp.measure_losses(habits, hp.coarsen(habits, {"a": "ab", "b": "ab", "c": "c"}))
+    losses = hp.measure_losses(habits, hp.Coarsen({"a": "ab", "b": "ab", "c": "c"})(habits))
     # Total shares 0.75 of a and 0.25 of b: of user 1's 0.75 in ab, 0.1875 goes to b; of user 2's 0.25, 0.1875 to a.
     after = np.array([[0.5625, 0.1875, 0.25], [0.1875, 0.0625, 0.75]])
     assert losses.information_loss == pytest.approx(by_definition(habits, after))
@@ -216,7 +216,7 @@ def test_coarse_shares_are_spread_in_proportion_to_total_shares() -> None:
 
 def test_a_dropped_user_counts_as_the_mean() -> None:
     habits = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "c"})
-    losses = hp.measure_losses(habits, hp.suppress_below(habits, 2))
+    losses = hp.measure_losses(habits, hp.SuppressBelow(2)(habits))
     mean = habits.shares.toarray().mean(axis=0)
     after = np.array([[1, 0, 0], [0, 1, 0], mean])
     assert losses.information_loss == pytest.approx(by_definition(habits, after))
@@ -240,7 +240,7 @@ def test_exact_means_of_groups_keep_totals_ranking_and_people(histograms: hp.His
 
 def test_every_purpose_has_its_loss_and_its_words() -> None:
     habits = hp.Histograms.from_table({"user": [1, 1, 2], "place": ["a", "b", "b"], "count": [6, 2, 2]})
-    losses = hp.measure_losses(habits, hp.suppress_below(habits, 3))
+    losses = hp.measure_losses(habits, hp.SuppressBelow(3)(habits))
     assert tuple(SCALES) == get_args(UtilityMetric)
     # Shares at a and b were 0.75 and 1.25, now 1 and 0; counts 6 and 4, now 6 and 0; and one of two people is gone.
     assert {keep: scale.of(losses) for keep, scale in SCALES.items()} == {
@@ -262,11 +262,11 @@ def test_every_purpose_has_its_loss_and_its_words() -> None:
 
 def test_totals_are_compared_as_a_reader_of_the_release_sees_them() -> None:
     habits = hp.Histograms.from_table({"user": [1, 1, 2], "place": ["a", "b", "b"], "count": [6, 2, 2]})
-    losses = hp.measure_losses(habits, hp.suppress_below(habits, 3))
+    losses = hp.measure_losses(habits, hp.SuppressBelow(3)(habits))
     assert losses.count_totals_error == pytest.approx(4 / 10)  # of ten counts, the four at b are gone
     # Shares at a and b were 0.75 and 1.25; now 1 and 0.
     assert losses.totals_error == pytest.approx((0.25 + 1.25) / 2)
-    coarse = hp.measure_losses(habits, hp.coarsen(habits, {"a": 1, "b": 1}))
+    coarse = hp.measure_losses(habits, hp.Coarsen({"a": 1, "b": 1})(habits))
     assert coarse.count_totals_error == pytest.approx((1 + 1) / 10)  # spread evenly: five and five
 
 
@@ -336,7 +336,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     released, _ = hp.datasets.town(30, 12)
     with pytest.raises(hp.InputError, match="measure before giving out pseudonyms"):
         hp.measure_losses(released, hp.pseudonymise(released)[0])
-    coarse = hp.coarsen(released, dict.fromkeys(released.places, "town")).histograms
+    coarse = hp.Coarsen(dict.fromkeys(released.places, "town"))(released).histograms
     with pytest.raises(hp.InputError, match="place 'town' of the release is not in the original"):
         hp.measure_losses(released, coarse)
 

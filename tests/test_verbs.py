@@ -74,7 +74,7 @@ def test_a_frame_of_counts_is_matched_and_protected_like_histograms(kind: str) -
     released, known = hp.datasets.town(12, 5)
     table = FRAMES[kind](counts())
     assert hp.match(table, known).to_table().equals(hp.match(released, known).to_table())
-    assert hp.round_to(table, 2).to_frame().equals(hp.round_to(released, 2).to_frame())
+    assert hp.RoundTo(2)(table).to_frame().equals(hp.RoundTo(2)(released).to_frame())
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -89,7 +89,7 @@ def test_a_file_is_read_by_its_name(tmp_path: Path, ending: str) -> None:
     assert result == hp.evaluate(matching, released, known)
     assert hp.matching_path(files["released"], known).to_table().equals(hp.matching_path(released, known).to_table())
     assert hp.microaggregate(files["released"], k=3).histograms.n_users == 12
-    assert hp.chain(hp.RoundTo(2))(files["released"]).to_frame().equals(hp.round_to(released, 2).to_frame())
+    assert hp.chain(hp.RoundTo(2))(files["released"]).to_frame().equals(hp.RoundTo(2)(released).to_frame())
     assert hp.pseudonymise(files["released"])[0].histograms.n_users == 12
     assert hp.split(files["calls"], WEEKS).n_rows == visits().height
 
@@ -117,7 +117,7 @@ def test_an_audit_of_a_file_that_was_protected_knows_how(tmp_path: Path) -> None
 
 def test_a_file_that_was_protected_is_not_taken_for_a_plain_table(tmp_path: Path) -> None:
     released, known = hp.datasets.town(12, 5)
-    hp.write_release(hp.keep_top_places(released, 3), tmp_path / "safer.parquet")
+    hp.write_release(hp.KeepTopPlaces(3)(released), tmp_path / "safer.parquet")
     with pytest.raises(hp.InputError, match="is a release") as error:
         hp.match(tmp_path / "safer.parquet", known)
     assert "hp.read_release" in error.value.fix

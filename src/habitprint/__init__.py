@@ -98,7 +98,6 @@ from habitprint.mechanisms.guarantees import MultiplesOf as MultiplesOf
 from habitprint.mechanisms.guarantees import OnlyPlaces as OnlyPlaces
 from habitprint.mechanisms.guarantees import SmallestCount as SmallestCount
 from habitprint.mechanisms.noise import AddNoise as AddNoise
-from habitprint.mechanisms.noise import add_noise as add_noise
 from habitprint.mechanisms.recipe import to_flags as to_flags
 from habitprint.mechanisms.recoding import Coarsen as Coarsen
 from habitprint.mechanisms.recoding import KeepTopPlaces as KeepTopPlaces
@@ -108,14 +107,7 @@ from habitprint.mechanisms.recoding import Pseudonymise as Pseudonymise
 from habitprint.mechanisms.recoding import ReleaseShares as ReleaseShares
 from habitprint.mechanisms.recoding import RoundTo as RoundTo
 from habitprint.mechanisms.recoding import SuppressBelow as SuppressBelow
-from habitprint.mechanisms.recoding import coarsen as coarsen
-from habitprint.mechanisms.recoding import keep_top_places as keep_top_places
-from habitprint.mechanisms.recoding import limit_contribution as limit_contribution
-from habitprint.mechanisms.recoding import merge_rare_places as merge_rare_places
 from habitprint.mechanisms.recoding import pseudonymise as pseudonymise
-from habitprint.mechanisms.recoding import release_shares as release_shares
-from habitprint.mechanisms.recoding import round_to as round_to
-from habitprint.mechanisms.recoding import suppress_below as suppress_below
 from habitprint.mechanisms.release import Mechanism as Mechanism
 from habitprint.mechanisms.release import Release as Release
 from habitprint.mechanisms.release import Step as Step
@@ -191,7 +183,10 @@ else:
         if name in _LATER:
             return getattr(_importlib.import_module(f"habitprint.{_LATER[name]}"), name)
         renamed = {"spark": "Spark", "rehearse": "train", "Rehearsal": "Training", "Lesson": "TrainedWeight"}
-        now = f"; it is now {renamed[name]!r}" if name in renamed else ""
+        name_now = renamed.get(
+            name, name.title().replace("_", "")
+        )  # a mechanism is its class: `RoundTo`, not `round_to`
+        now = f"; it is now {name_now!r}" if name_now in globals() else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
 
 

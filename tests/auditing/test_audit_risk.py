@@ -126,7 +126,7 @@ def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
 
 def test_shares_betray_small_totals() -> None:
     habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
-    shares = hp.release_shares(habits).histograms
+    shares = hp.ReleaseShares()(habits).histograms
     facts = run_suite(Scenario(shares, habits, "same-id")).outcomes
     assert any(fact.uses_totals for fact in facts)
 

@@ -113,7 +113,7 @@ def test_exact_means_are_taken_apart_and_units_are_not() -> None:
 
 def test_rounding_to_few_digits_does_not_make_the_attack_fail_by_its_tolerance() -> None:
     exact = hp.microaggregate(RELEASED, k=10, units=None)
-    nine_digits = hp.measure_risks(RELEASED, hp.round_to(exact, 1e-9), KNOWN).reconstruction
+    nine_digits = hp.measure_risks(RELEASED, hp.RoundTo(1e-9)(exact), KNOWN).reconstruction
     plain = hp.measure_risks(RELEASED, exact, KNOWN).reconstruction
     assert nine_digits is not None
     assert plain is not None
@@ -172,7 +172,7 @@ def test_places_of_several_members_are_read_in_units_though_rows_were_scaled() -
 
 
 def test_groups_that_a_later_step_scaled_are_not_measured_and_meet_no_target() -> None:
-    release = hp.keep_top_places(hp.microaggregate(RELEASED, k=10, units=None), 200)
+    release = hp.KeepTopPlaces(200)(hp.microaggregate(RELEASED, k=10, units=None))
     risks = hp.measure_risks(RELEASED, release, KNOWN)
     assert risks.is_grouped
     assert risks.reconstruction is None
@@ -206,7 +206,7 @@ def test_a_second_release_in_other_groups_leaves_everybody_alone_in_the_intersec
     assert alone.rate.n_correct == 0  # one of five places is known, and five values of each are alike
     assert (both.rate.n_correct, both.method) == (4, "intersection")
     with pytest.raises(hp.InputError, match="not in groups"):
-        hp.measure_risks(habits, one, known, others=[hp.release_shares(habits)])
+        hp.measure_risks(habits, one, known, others=[hp.ReleaseShares()(habits)])
 
 
 def test_where_one_person_alone_is_known_at_a_place_the_value_there_is_theirs() -> None:
@@ -338,7 +338,7 @@ def test_an_original_without_the_people_of_the_release_is_refused() -> None:
 
 
 def test_a_table_whose_rows_are_peoples_own_has_nothing_to_take_apart() -> None:
-    assert hp.measure_risks(RELEASED, hp.release_shares(RELEASED), KNOWN).reconstruction is None
+    assert hp.measure_risks(RELEASED, hp.ReleaseShares()(RELEASED), KNOWN).reconstruction is None
 
 
 def test_people_with_few_places_and_all_others_add_up() -> None:

@@ -152,6 +152,6 @@ def test_what_needs_no_protection_or_was_protected_is_refused() -> None:
     with pytest.raises(hp.InputError, match="recommends no protection"):
         ToRelease.of(hp.audit((released, known), target=1.0, noise=False))
     with only_groups():
-        protected = hp.audit((hp.round_to(released, 2), known), target=TARGET, noise=False)
+        protected = hp.audit((hp.RoundTo(2)(released), known), target=TARGET, noise=False)
     with pytest.raises(hp.InputError, match="release already"):
         ToRelease.of(protected)

@@ -122,7 +122,7 @@ def test_places_put_into_all_others_are_copied_from_what_is_published_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     released, known = hp.datasets.town(60, 20, seed=2)
-    release = hp.merge_rare_places(released, 5)
+    release = hp.MergeRarePlaces(5)(released)
     hp.write_release(release, tmp_path / "safer.csv")
     owner_file(tmp_path / "safer.csv").unlink()
     write_table(known.to_table(), tmp_path / "known.csv")

@@ -67,7 +67,7 @@ def test_what_is_in_a_release_besides_it_is_found_although_the_hash_fits(
     words: str,
 ) -> None:
     file = tmp_path / f"safer{ending}"
-    release, key = hp.pseudonymise(hp.release_shares(hp.microaggregate(hp.datasets.town(40, 12)[0], k=4)))
+    release, key = hp.pseudonymise(hp.ReleaseShares()(hp.microaggregate(hp.datasets.town(40, 12)[0], k=4)))
     hp.write_release(release, file, key=key)
     assert find_strangers(file) == []
     assert run(monkeypatch, "check", file) == 0
@@ -86,6 +86,6 @@ def test_a_promise_that_no_file_can_show_is_listed_as_such(
 ) -> None:
     pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
     file = tmp_path / "safer.csv"
-    hp.write_release(hp.add_noise(hp.datasets.town(40, 12)[0], 9.0, "event"), file)
+    hp.write_release(hp.AddNoise(9.0, "event")(hp.datasets.town(40, 12)[0]), file)
     assert run(monkeypatch, "check", file) == 0
     assert "not checked" in capsys.readouterr().out

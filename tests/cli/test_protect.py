@@ -99,7 +99,7 @@ def test_json_has_the_losses_of_python(
     assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     original = hp.read_histograms(habits)
-    losses = hp.measure_losses(original, hp.suppress_below(original, 3))
+    losses = hp.measure_losses(original, hp.SuppressBelow(3)(original))
     assert summary["losses"]["information_loss"] == losses.information_loss
     assert summary["losses"]["n_users_kept"] == losses.n_users_kept
     assert summary["guarantees"][0]["holds"] is True
@@ -279,7 +279,7 @@ def test_the_owner_s_file_says_that_it_is_internal_and_holds_losses_findings_and
     assert record.losses == hp.measure_losses(original, without(original), mechanism=without)
     assert record.losses.predicted_on == "held-out-events"
     assert record.inputs == (hp.InputFile.of(habits),)
-    assert record.steps[0].findings == hp.suppress_below(original, 3).steps[0].findings
+    assert record.steps[0].findings == hp.SuppressBelow(3)(original).steps[0].findings
     assert record.is_of(out)
 
 

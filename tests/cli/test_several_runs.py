@@ -218,7 +218,7 @@ def test_a_release_that_was_changed_by_hand_is_neither_protected_further_nor_att
     with pytest.raises(hp.InputError):
         hp.audit(("c1.csv", "k.csv"))
     with pytest.raises(hp.InputError):
-        hp.round_to("c1.csv", 2)
+        hp.RoundTo(2)("c1.csv")
 
 
 def test_a_copy_of_a_release_is_refused_and_an_original_that_a_release_equals_is_not(
@@ -326,7 +326,7 @@ def test_an_audit_that_leaves_the_known_side_alone_says_so_beside_its_answer(
 
 def test_python_goes_on_from_a_release_with_its_whole_steps(protect: Protect) -> None:
     protect("r.csv", "--coarsen", "half.csv", "--out", "c1.csv")
-    release, key = hp.pseudonymise(hp.round_to(hp.read_release("c1.csv"), 1))
+    release, key = hp.pseudonymise(hp.RoundTo(1)(hp.read_release("c1.csv")))
     hp.write_release(release, "c2.csv", key=key)
     assert not open_release("c2.csv")[0].steps_not_copied
     assert protect("c2.csv", "--k", "5", "--out", "c3.csv")["key_leads_to"] == "release"

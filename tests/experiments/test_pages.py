@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tracks import write_tracks
+from tracks import HEADER, write_tracks
 
 from habitprint.experiments import (
     NAMES,
@@ -54,7 +54,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, monkeymodule: pytest.MonkeyPa
     monkeymodule.setattr(sources_module, "WEB_USERS", 40)
     folder = tmp_path_factory.mktemp("made")
     write_tracks(folder / "geolife", n_users=8, n_moving=1)
-    (folder / "geolife" / "Data" / "000" / "Trajectory" / "20080101000000.plt").write_text("")
+    flaw = "\n".join([*HEADER, "400.17,116.3,0,-777,39448,2008-01-01,00:00:00"])
+    (folder / "geolife" / "Data" / "000" / "Trajectory" / "20080101000000.plt").write_text(flaw)
     out = folder / "paper"
     sources = find_sources(Folders(geolife=folder / "geolife"), is_quick=True)
     return out, reproduce(SMALL, sources, make_output(out), out, is_quick=True)
@@ -139,8 +140,8 @@ def test_no_local_path_is_in_any_output(made: tuple[Path, Reproduction]) -> None
 def test_rows_that_are_not_used_are_told_by_reason(made: tuple[Path, Reproduction]) -> None:
     out, reproduction = made
     (report,) = (one for one in reproduction.reports if one.name == "table-markov")
-    assert report.sources[0].unused == {"the whole file is empty": 1}
-    assert "rows not used: 1 where the whole file is empty" in (out / "table-markov.md").read_text()
+    assert report.sources[0].unused == {"the position is out of range": 1}
+    assert "rows not used: 1 where the position is out of range" in (out / "table-markov.md").read_text()
 
 
 def test_rates_of_chains_are_also_among_users_who_have_a_state(made: tuple[Path, Reproduction]) -> None:

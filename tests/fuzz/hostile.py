@@ -252,7 +252,7 @@ def _write_tables(folder: Path) -> None:
         "place,lat,lon\n" + "".join(f"{place},{40 + i},{8 + i}\n" for i, place in enumerate(places))
     )
     (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
-    coarser = hp.coarsen(released, hp.read_place_mapping(folder / "map.csv"))
+    coarser = hp.Coarsen(hp.read_place_mapping(folder / "map.csv"))(released)
     hp.write_release(hp.microaggregate(coarser, k=2), folder / "safer.csv")
 
 

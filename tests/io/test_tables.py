@@ -43,8 +43,10 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_at_the_first_moment_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(folder: Path) -> int:
+    def interrupt(folder: Path, *, wait: bool = False) -> int:
         assert folder.is_dir()
+        if wait:
+            raise OSError  # no lock for the folder around it
         raise KeyboardInterrupt
 
     monkeypatch.setattr("habitprint.io.files._lock", interrupt)

@@ -72,7 +72,7 @@ def test_noise_does_not_follow_a_release_from_disk_whose_left_out_users_are_unkn
         file = tmp_path / f"{protect}.parquet"
         hp.write_release(protect(released), file)
         with pytest.raises(hp.InputError, match=refusal):
-            hp.add_noise(hp.read_release(file), 1.0, "event")
+            hp.AddNoise(1.0, "event")(hp.read_release(file))
     assert hp.chain(hp.KeepTopPlaces(7), hp.AddNoise(1.0, "event"))(released).guarantees[-1].are_places_chosen  # type: ignore[union-attr]
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
-    release = hp.suppress_below(hp.datasets.town(60, 20)[0], 2)
+    release = hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0])
     (tmp_path / "safer.csv.json").write_text("mine")
     with pytest.raises(hp.InputError, match=r"safer\.csv\.json exists already"):
         hp.write_release(release, tmp_path / "safer.csv")
@@ -128,7 +128,7 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
 )
 def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
     file = tmp_path / "safer.csv"
-    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    hp.write_release(hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0]), file)
     sidecar(file).write_text(content)
     with pytest.raises(hp.InputError, match=words):
         hp.read_release(file)
@@ -152,7 +152,7 @@ def test_a_promise_about_noise_is_believed_only_with_a_step_that_gives_it(
     tmp_path: Path, step: dict[str, object], is_given: bool
 ) -> None:
     file = tmp_path / "safer.csv"
-    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    hp.write_release(hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0]), file)
     promise = {"name": "differential-privacy", "epsilon": 1.0, "delta": 0.05, "unit": "event", "limit": None}
     sidecar(file).write_text(json.dumps(json.loads(told_of(step)) | {"guarantees": [promise]}))
     if is_given:
@@ -195,7 +195,7 @@ KEEP, MERGE = {"name": "keep-top-places", "n": 2}, {"name": "merge-rare-places",
 )
 def test_what_cannot_be_copied_from_a_sidecar_is_refused(tmp_path: Path, mechanism: object, places: object) -> None:
     file = tmp_path / "safer.csv"
-    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    hp.write_release(hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0]), file)
     sidecar(file).write_text(told_of(mechanism, places=places))
     with pytest.raises(hp.InputError, match=r"cannot read .*safer\.csv\.json"):
         hp.read_release(file)
@@ -230,7 +230,7 @@ def test_the_sidecar_is_the_same_for_two_originals_that_give_the_same_release(tm
 
 def test_no_sign_that_a_terminal_obeys_is_written_beside_a_release_and_all_of_it_comes_back(tmp_path: Path) -> None:
     habits = hp.Histograms.from_strings({"Jill": ["a\x9b2J", "a\x9b2J", "b\u202e"], "Mike": ["a\x9b2J", "b\u202e"]})
-    hp.write_release(hp.keep_top_places(habits, 1), tmp_path / "safer.csv")
+    hp.write_release(hp.KeepTopPlaces(1)(habits), tmp_path / "safer.csv")
     for name in ("safer.csv.json", "safer.csv.owner.json"):
         text = (tmp_path / name).read_text()
         assert "\\u009b" in text
@@ -285,7 +285,7 @@ def test_a_swapped_table_is_told_from_the_one_that_was_written(tmp_path: Path) -
 
 def test_a_csv_and_a_parquet_file_of_the_same_name_have_each_their_own_sidecar(tmp_path: Path) -> None:
     released, _ = hp.datasets.town(60, 20)
-    hp.write_release(hp.suppress_below(released, 2), tmp_path / "safer.csv")
+    hp.write_release(hp.SuppressBelow(2)(released), tmp_path / "safer.csv")
     hp.write_release(hp.microaggregate(released, k=5), tmp_path / "safer.parquet")
     assert hp.read_release(tmp_path / "safer.csv").guarantees == (hp.SmallestCount(2),)
     assert hp.read_release(tmp_path / "safer.parquet").guarantees == (hp.KAnonymity(5), hp.EqualContributions(50))

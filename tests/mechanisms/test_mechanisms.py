@@ -111,14 +111,14 @@ def test_neighbours_are_found_once_for_several_k() -> None:
 def test_coarsening_composes(histograms: hp.Histograms, first: list[int], second: list[int]) -> None:
     one, two = dict(enumerate(first)), dict(enumerate(second))
     in_turn = hp.chain(hp.Coarsen(one), hp.Coarsen(two))(histograms)
-    at_once = hp.coarsen(histograms, {place: two[middle] for place, middle in one.items()})
+    at_once = hp.Coarsen({place: two[middle] for place, middle in one.items()})(histograms)
     assert in_turn.histograms.to_table().equals(at_once.histograms.to_table())
     assert in_turn.public(histograms).to_table().equals(at_once.public(histograms).to_table())
 
 
 @given(histograms=tables(), total=st.integers(1, 60))
 def test_whole_counts_stay_whole_and_meet_the_limit_exactly(histograms: hp.Histograms, total: int) -> None:
-    limited = hp.limit_contribution(histograms, total=total).histograms
+    limited = hp.LimitContribution(total=total)(histograms).histograms
     assert limited.counts.data.dtype == np.int64
     assert limited.totals.tolist() == np.minimum(histograms.in_order().totals, total).tolist()
 
@@ -126,7 +126,7 @@ def test_whole_counts_stay_whole_and_meet_the_limit_exactly(histograms: hp.Histo
 @given(histograms=tables(), total=st.integers(1, 60))
 def test_scaling_down_moves_no_count_by_more_than_one(histograms: hp.Histograms, total: int) -> None:
     ordered = histograms.in_order()
-    limited = hp.limit_contribution(ordered, total=total).histograms
+    limited = hp.LimitContribution(total=total)(ordered).histograms
     exact = ordered.shares.toarray() * np.minimum(ordered.totals, total)[:, None]
     columns = [ordered.places.to_list().index(place) for place in limited.places]
     assert np.abs(limited.counts.toarray() - exact[:, columns]).max() < 1
@@ -134,8 +134,8 @@ def test_scaling_down_moves_no_count_by_more_than_one(histograms: hp.Histograms,
 
 def test_popularity_is_by_visits_or_by_users_and_ties_go_to_the_lower_id() -> None:
     habits = hp.Histograms.from_strings({1: "aaaab", 2: "bc", 3: "c"})
-    assert hp.keep_top_places(habits, 1).histograms.places.to_list() == ["a"]
-    assert hp.keep_top_places(habits, 1, by="users").histograms.places.to_list() == ["b"]
+    assert hp.KeepTopPlaces(1)(habits).histograms.places.to_list() == ["a"]
+    assert hp.KeepTopPlaces(1, by="users")(habits).histograms.places.to_list() == ["b"]
 
 
 def test_shares_add_up_to_one_again_after_places_are_dropped() -> None:
@@ -147,7 +147,7 @@ def test_shares_add_up_to_one_again_after_places_are_dropped() -> None:
 
 def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
     habits = hp.Histograms.from_table({"user": [1] * 5, "place": range(5), "count": [4, 5, 14, 15, 26]})
-    assert hp.round_to(habits, 10).histograms.counts.data.tolist() == [10, 10, 20, 30]
+    assert hp.RoundTo(10)(habits).histograms.counts.data.tolist() == [10, 10, 20, 30]
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_places_that_are_not_in_the_mapping_are_left_out_only_when_asked() -> No
     habits = hp.Histograms.from_strings({1: "aab", 2: "bbc", 3: "c"})
     mapping = {"a": "x", "b": "y"}
     with pytest.raises(hp.InputError, match=r"unknown='leave-out' \(--unknown-places leave-out"):
-        hp.coarsen(habits, mapping)
-    release = hp.coarsen(habits, mapping, unknown="leave-out")
+        hp.Coarsen(mapping)(habits)
+    release = hp.Coarsen(mapping, unknown="leave-out")(habits)
     assert release.histograms.to_table().rows() == [(1, "x", 2), (1, "y", 1), (2, "y", 2)]
     assert release.steps[0].findings["n_places_left_out"] == 1
     assert release.steps[0].findings["n_users_discarded"] == 1
@@ -216,12 +216,12 @@ def test_places_that_are_not_in_the_mapping_are_left_out_only_when_asked() -> No
 
 def test_whole_counts_of_one_are_no_shares() -> None:
     habits = hp.Histograms.from_strings({1: "a", 2: "b"})
-    assert hp.keep_top_places(habits, 1).histograms.counts.data.dtype == np.int64
+    assert hp.KeepTopPlaces(1)(habits).histograms.counts.data.dtype == np.int64
 
 
 @given(histograms=tables(), total=st.integers(1, 60))
 def test_limiting_keeps_every_user_and_every_place_in_the_table(histograms: hp.Histograms, total: int) -> None:
-    limited = hp.limit_contribution(histograms, total=total).histograms
+    limited = hp.LimitContribution(total=total)(histograms).histograms
     ordered = histograms.in_order()
     assert limited.users.equals(ordered.users)
     assert limited.places.equals(ordered.places)
@@ -231,10 +231,10 @@ def test_limiting_keeps_every_user_and_every_place_in_the_table(histograms: hp.H
 
 @given(histograms=tables(), n=st.integers(1, 6))
 def test_merging_rare_places_is_a_mapping_of_all_but_the_most_popular_to_one(histograms: hp.Histograms, n: int) -> None:
-    release = hp.merge_rare_places(histograms, n)
-    kept = hp.keep_top_places(histograms, n).histograms.places.cast(pl.String).to_list()
+    release = hp.MergeRarePlaces(n)(histograms)
+    kept = hp.KeepTopPlaces(n)(histograms).histograms.places.cast(pl.String).to_list()
     mapping = {str(place): str(place) if str(place) in kept else REST for place in histograms.places}
-    assert release.histograms.to_table().equals(hp.coarsen(histograms, mapping).histograms.to_table())
+    assert release.histograms.to_table().equals(hp.Coarsen(mapping)(histograms).histograms.to_table())
     assert release.histograms.totals.tolist() == histograms.in_order().totals.tolist()  # nobody and nothing is lost
 
 
@@ -243,7 +243,7 @@ def test_places_that_only_the_attacker_has_become_the_same_rest(
     released: hp.Histograms, known: hp.Histograms, n: int
 ) -> None:
     renamed = hp.Histograms(known.counts, known.users, known.places + 3)  # some of them are not released at all
-    release = hp.merge_rare_places(released, n)
+    release = hp.MergeRarePlaces(n)(released)
     theirs = release.public(renamed)
     assert set(theirs.places) <= {*release.guarantees[0].places, REST}  # type: ignore[union-attr]
     assert theirs.totals.tolist() == renamed.in_order().totals.tolist()
@@ -251,15 +251,15 @@ def test_places_that_only_the_attacker_has_become_the_same_rest(
 
 def test_a_place_with_the_name_of_the_rest_is_never_taken_for_one_that_is_kept() -> None:
     habits = hp.Histograms.from_strings({1: [REST] * 5, 2: ["a", "a", "a", "b", "b", "c"]})
-    release = hp.merge_rare_places(habits, 2)
+    release = hp.MergeRarePlaces(2)(habits)
     assert release.histograms.to_table().rows() == [(1, REST, 5), (2, "a", 3), (2, REST, 1), (2, "b", 2)]
-    again = hp.merge_rare_places(release, 1)
+    again = hp.MergeRarePlaces(1)(release)
     assert again.histograms.to_table().rows() == [(1, REST, 5), (2, "a", 3), (2, REST, 3)]
 
 
 @given(histograms=tables(max_users=8))
 def test_shares_keep_identical_rows_identical_and_state_no_total(histograms: hp.Histograms) -> None:
-    release = hp.release_shares(histograms)
+    release = hp.ReleaseShares()(histograms)
     assert np.array_equal(release.histograms.counts.toarray(), histograms.in_order().shares.toarray())
     assert (release.histograms.identical_rows >= histograms.in_order().identical_rows).all()
     assert np.allclose(release.histograms.totals, 1)

@@ -24,7 +24,7 @@ def many(count: int, n_users: int = 150, n_places: int = 4) -> hp.Histograms:
 
 
 def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
-    release = hp.add_noise(many(1000), 0.5, "event", threshold=1)
+    release = hp.AddNoise(0.5, "event", threshold=1)(many(1000))
     noise = release.histograms.counts.toarray() - 1000
     # Discrete Laplace noise of scale 2: its mean absolute value is 1/sinh(1/2) = 1.919.
     assert hp.AddNoise(0.5, "event").scale == 2
@@ -34,14 +34,14 @@ def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
 
 
 def test_a_whole_user_costs_twice_the_limit() -> None:
-    release = hp.add_noise(many(1000), 1.0, "user", limit=3, threshold=1)
+    release = hp.AddNoise(1.0, "user", limit=3, threshold=1)(many(1000))
     # A user may exchange all three counts for three others.
     assert hp.AddNoise(1.0, limit=3).scale == 6
     assert release.histograms.totals.mean() < 100
 
 
 def test_the_noise_has_no_seed() -> None:
-    first, second = (hp.add_noise(many(50), 1.0, "event", threshold=1) for _ in range(2))
+    first, second = (hp.AddNoise(1.0, "event", threshold=1)(many(50)) for _ in range(2))
     assert not first.histograms.to_table().equals(second.histograms.to_table())
 
 
@@ -50,7 +50,7 @@ def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
     habits = hp.Histograms.from_table(
         {"user": range(n_users), "place": [user % n_places for user in range(n_users)], "count": [1000] * n_users}
     )
-    release = hp.add_noise(habits, 1.0, "event")
+    release = hp.AddNoise(1.0, "event")(habits)
     n_false = release.histograms.counts.nnz - n_users
     assert release.steps[0].findings["n_draws"] == n_users * n_places
     assert 0 < n_false < 2 * n_users
@@ -58,7 +58,7 @@ def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
 
 def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s() -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(range(50), "a" * 200 + "b"))
-    release = hp.add_noise(habits, 1.0, "event", delta=1e-9)
+    release = hp.AddNoise(1.0, "event", delta=1e-9)(habits)
     threshold, promise = release.steps[0].findings["threshold"], release.guarantees[0]
     assert isinstance(promise, hp.DifferentialPrivacy)
     assert release.steps[0].findings["n_draws"] == 100
@@ -172,17 +172,17 @@ def test_bad_parameters_are_refused_by_name(options: dict[str, Any], words: str)
 
 def test_noise_that_leaves_nothing_is_refused_with_advice_that_helps() -> None:
     with pytest.raises(hp.InputError, match="no noisy count reaches the threshold of 100,000") as refusal:
-        hp.add_noise(many(3, n_users=5), 5.0, "event", threshold=100_000)
+        hp.AddNoise(5.0, "event", threshold=100_000)(many(3, n_users=5))
     assert refusal.value.fix == "use a larger epsilon or coarser places"
     with pytest.raises(hp.InputError, match="no noisy count") as refusal:
-        hp.add_noise(many(1, n_users=5), 1.0, "event", delta=1e-12)
+        hp.AddNoise(1.0, "event", delta=1e-12)(many(1, n_users=5))
     assert refusal.value.fix == "use a larger epsilon or coarser places, or a larger delta"
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-320, 0.0), (1.0, 1e-300), (1e-320, 1e-9)])
 def test_what_opendp_cannot_account_for_is_refused(epsilon: float, delta: float) -> None:
     with pytest.raises(hp.InputError, match="OpenDP finds no noise"):
-        hp.add_noise(many(3, n_users=5), epsilon, "event", delta=delta)
+        hp.AddNoise(epsilon, "event", delta=delta)(many(3, n_users=5))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_promise_says_when_the_places_were_chosen_without_noise() -> None:
 def test_shares_have_no_event_to_hide() -> None:
     shares = hp.microaggregate(many(3, n_users=5), k=2).histograms
     with pytest.raises(hp.InputError, match="not whole numbers"):
-        hp.add_noise(shares, 1.0, "event")
+        hp.AddNoise(1.0, "event")(shares)
 
 
 def test_without_opendp_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ def test_without_opendp_the_message_says_what_to_install(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(hp.InputError, match=r"habitprint\[dp\]"):
-        hp.add_noise(many(3, n_users=5), 1.0, "event")
+        hp.AddNoise(1.0, "event")(many(3, n_users=5))
 
 
 @pytest.mark.parametrize("narrow", [hp.Coarsen({"a": "x", "b": "y"}, "leave-out"), hp.KeepTopPlaces(1)])
@@ -253,7 +253,7 @@ def test_the_rows_and_places_that_get_noise_do_not_depend_on_one_event(narrow: h
 
 def test_suppressed_shares_add_up_to_one_again() -> None:
     """Else one minus their sum would be the hidden part."""
-    shares = hp.release_shares(hp.Histograms.from_strings({1: "aaab", 2: "aabb"}))
-    release = hp.suppress_below(shares, 0.3)
+    shares = hp.ReleaseShares()(hp.Histograms.from_strings({1: "aaab", 2: "aabb"}))
+    release = hp.SuppressBelow(0.3)(shares)
     assert release.histograms.totals.tolist() == [1.0, 1.0]
     assert "EqualTotals()" in map(repr, release.guarantees)

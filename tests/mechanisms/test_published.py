@@ -110,7 +110,7 @@ def test_equal_tables_have_equal_sidecars_byte_for_byte(tmp_path: Path, chain: l
 def test_a_csv_file_of_numbers_and_one_of_texts_that_are_equal_have_equal_sidecars(tmp_path: Path) -> None:
     for name, places in (("x", [1, 2, 1]), ("y", ["1", "2", "1"])):
         table = {"user": ["u", "u", "v"], "place": places, "count": [3, 3, 3]}
-        hp.write_release(hp.keep_top_places(hp.Histograms.from_table(table), 2), tmp_path / f"{name}.csv")
+        hp.write_release(hp.KeepTopPlaces(2)(hp.Histograms.from_table(table)), tmp_path / f"{name}.csv")
     assert (tmp_path / "x.csv").read_bytes() == (tmp_path / "y.csv").read_bytes()
     assert (tmp_path / "x.csv.json").read_bytes() == (tmp_path / "y.csv.json").read_bytes()
 
@@ -118,7 +118,7 @@ def test_a_csv_file_of_numbers_and_one_of_texts_that_are_equal_have_equal_sideca
 def test_noise_tells_no_number_of_places() -> None:
     pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
     few, many = (
-        hp.add_noise(hp.Histograms.from_table({"user": [1] * n, "place": range(n), "count": [99] * n}), 1.0, "event")
+        hp.AddNoise(1.0, "event")(hp.Histograms.from_table({"user": [1] * n, "place": range(n), "count": [99] * n}))
         for n in (2, 200)
     )
     assert few.steps[0].findings["threshold"] < many.steps[0].findings["threshold"]
@@ -174,7 +174,7 @@ def test_all_files_appear_together_or_none_does(
 )
 def test_an_unreadable_owner_s_file_is_refused(tmp_path: Path, change: dict[str, object], words: str) -> None:
     file = tmp_path / "safer.csv"
-    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    hp.write_release(hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0]), file)
     record = json.loads(owner_file(file).read_text())
     owner_file(file).write_text(json.dumps(record | change))
     with pytest.raises(hp.InputError, match=words):
@@ -183,7 +183,7 @@ def test_an_unreadable_owner_s_file_is_refused(tmp_path: Path, change: dict[str,
 
 def test_a_key_is_a_truth_that_leads_back_to_the_owner_s_users(tmp_path: Path) -> None:
     released, known = hp.datasets.town(60, 20)
-    release, key = hp.pseudonymise(hp.round_to(released, 2))
+    release, key = hp.pseudonymise(hp.RoundTo(2)(released))
     hp.write_release(release, tmp_path / "safer.csv", key=key)
     truth = pl.read_csv(tmp_path / "safer.csv.key.csv")
     assert truth.equals(key)

@@ -26,7 +26,7 @@ NOISE = {
 def test_an_attack_on_coarse_places_puts_the_attacker_s_places_together_too() -> None:
     released, known = hp.datasets.town(100, 40, seed=2)
     districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places}
-    release = hp.coarsen(released, districts)
+    release = hp.Coarsen(districts)(released)
     other = release.public(known)
     assert set(other.places) == set(release.histograms.places)
     result = hp.evaluate(hp.match(release.histograms, other), release.histograms, other)
@@ -38,7 +38,7 @@ def test_an_attack_on_coarse_places_puts_the_attacker_s_places_together_too() ->
 def test_the_attacker_keeps_the_places_that_the_release_shows_and_not_his_own_favourites() -> None:
     released = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "aac"})
     known = hp.Histograms.from_strings({1: "cccccb", 2: "ccb", 3: "cc"})
-    release = hp.keep_top_places(released, 2)
+    release = hp.KeepTopPlaces(2)(released)
     assert release.public(known).to_table().rows() == [(1, "b", 1), (2, "b", 1)]
 
 
@@ -56,7 +56,7 @@ def test_steps_are_copied_in_their_order() -> None:
 
 
 def test_nobody_left_on_the_attacker_s_side_is_said() -> None:
-    release = hp.keep_top_places(hp.Histograms.from_strings({1: "aab"}), 1)
+    release = hp.KeepTopPlaces(1)(hp.Histograms.from_strings({1: "aab"}))
     with pytest.raises(hp.InputError, match="no count is at any of the places kept"):
         release.public(hp.Histograms.from_strings({1: "b"}))
 
@@ -290,7 +290,7 @@ def test_transformations_by_a_mapping_leave_unknown_places_out_or_as_they_are_an
 
 
 def test_a_transformation_of_which_nothing_would_be_left_is_none() -> None:
-    release = hp.keep_top_places(hp.Histograms.from_strings({1: "aab"}), 1)
+    release = hp.KeepTopPlaces(1)(hp.Histograms.from_strings({1: "aab"}))
     assert [each.names for each in release.transformed(hp.Histograms.from_strings({1: "b"}))] == [()]
 
 

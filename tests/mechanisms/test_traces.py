@@ -37,8 +37,8 @@ def test_what_a_protection_leaves_behind_is_seen_only_where_no_step_is_known(
 
 
 def test_signs_are_numbers() -> None:
-    assert looks_protected(hp.round_to(RELEASED, 3).histograms)[0].count == 3
-    assert looks_protected(hp.suppress_below(RELEASED, 3).histograms)[0].count == 3
+    assert looks_protected(hp.RoundTo(3)(RELEASED).histograms)[0].count == 3
+    assert looks_protected(hp.SuppressBelow(3)(RELEASED).histograms)[0].count == 3
     grouped = looks_protected(hp.microaggregate(RELEASED, k=5).histograms)[0]
     assert (grouped.code, grouped.count, grouped.of) == ("identical-rows", 60, 60)
 
@@ -71,7 +71,7 @@ def test_few_rows_and_rows_with_few_places_are_alike_by_chance() -> None:
 
 @pytest.mark.slow
 def test_the_signs_are_in_the_report_and_come_back_from_it() -> None:
-    found = hp.audit((hp.round_to(RELEASED, 3).histograms, KNOWN), noise=False)
+    found = hp.audit((hp.RoundTo(3)(RELEASED).histograms, KNOWN), noise=False)
     told = {each["code"]: each["count"] for each in json.loads(found.to_text())["data"]["findings"]}
     assert told["multiples"] == 3
     assert hp.Audit.from_json(found.to_json()).data.findings == found.data.findings

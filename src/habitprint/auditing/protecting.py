@@ -233,7 +233,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec)
     >>> habits = hp.datasets.town(60, 20)[0]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "safer.csv"
-    ...     hp.write_release(hp.round_to(habits, 2), file)
+    ...     hp.write_release(hp.RoundTo(2)(habits), file)
     ...     start = go_on_from(file, hp.read_histograms(file), None, TableSpec())
     >>> [step.name for step in start.release.steps], start.has_original_ids, start.is_against_original
     (['round-to'], True, False)

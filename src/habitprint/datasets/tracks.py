@@ -20,7 +20,7 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
-from habitprint.events.events import Reason, to_events
+from habitprint.events.events import to_events
 from habitprint.events.spec import Reading
 from habitprint.io.files import OWNERS_FOLDER, Output, read_text, reading, real_path, require_file, write_all
 from habitprint.places import Box
@@ -32,6 +32,7 @@ ENDINGS = (GPX, GEOJSON, PLT)
 
 # GPX and GeoJSON.
 LAYOUT = "1"  # of the cache; another one makes older caches stale
+FINGERPRINT, NOTE = "habitprint.fingerprint", "habitprint.note"  # in its metadata
 POINT = {"user": pl.String(), "time": pl.String(), "lat": pl.String(), "lon": pl.String()}
 Point = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
 # As devices write it, with and without fractions of a second and an offset: several in one folder.
@@ -44,7 +45,7 @@ PART_OF = {"MultiPoint": "Point", "LineString": "Point", "MultiLineString": "Lin
 # Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
 BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)
 BEGIN = datetime(2007, 4, 1, tzinfo=UTC)  # of the recordings
-GEOLIFE_LAYOUT = "3"
+GEOLIFE_LAYOUT = "4"
 FIRST_LINE = b"Geolife trajectory"
 N_HEADER_LINES = 6
 PLT_COLUMNS = {
@@ -52,23 +53,8 @@ PLT_COLUMNS = {
     "lon": pl.Float64,
     **dict.fromkeys(("zero", "feet", "days", "date", "clock"), pl.String),
 }
-PLT_POINT = {
-    "user": pl.String(),
-    "time": pl.Datetime("us", "UTC"),
-    "lat": pl.Float64(),
-    "lon": pl.Float64(),
-    "fault": pl.UInt8(),
-}
 # Two numbers and a date, with any separator: no line of a header looks like that.
 LIKE_A_POINT = re.compile(rb"\s*[-+]?\d[\d.]*[\s,;|]+[-+]?\d.*\d{4}-\d\d-\d\d")
-# Faults of lines that give no point, by their numbers in the column `fault` of the cache.
-OTHER_SEPARATORS, IN_HEADER, EMPTY_FILE = 1, 2, 3
-FAULTS = {
-    OTHER_SEPARATORS: "the line is not of values with commas between them",
-    IN_HEADER: f"the point is among the first {N_HEADER_LINES} lines of its file, which are its header",
-    EMPTY_FILE: "the whole file is empty",
-}
-
 Shared = list[tuple[list[str], list[str]]]  # users and files
 
 
@@ -138,31 +124,22 @@ def _cached(
     kept_in
         The folder of the Parquet file; None for the user's own cache folder.
     """
-    keys = [f"habitprint.{kind}.{name}" for name in ("fingerprint", "note")]
     place = kept_in or user_cache()
     if place is None:
         points, note = read()
         return points.lazy(), note
-    name = f"{kind}-{hashlib.sha256(os.fsencode(real_path(folder))).hexdigest()[:16]}"
-    path = place / f"{name if kept_in is None else f'habitprint-{kind}'}.parquet"
+    path = place / f"habitprint-{kind}-{hashlib.sha256(os.fsencode(real_path(folder))).hexdigest()[:16]}.parquet"
     kept: dict[str, str] = {}
-    # A file that is damaged, or of another kind, has no metadata.
+    # A file that is damaged has no metadata.
     with suppress(InputError), reading(path, why="it is kept as a Parquet file", fix="remove it"):
         kept = pl.read_parquet_metadata(path) if path.is_file() else {}
-    if kept_in is not None and os.path.lexists(path) and not kept.keys() >= set(keys):
-        raise InputError(
-            f"{path} was not written by habitprint",
-            why="the points are kept under this name, and nothing else is overwritten",
-            fix="move the file away, or name another folder: cache='…'",
-        )
     fingerprint = files_fingerprint((file.path for file in files), folder, layout)
-    if kept.get(keys[0]) == fingerprint and keys[1] in kept:
-        return pl.scan_parquet(path, glob=False), kept[keys[1]]
+    if kept.get(FINGERPRINT) == fingerprint and NOTE in kept:
+        return pl.scan_parquet(path, glob=False), kept[NOTE]
     points, note = read()
-    metadata = dict(zip(keys, (fingerprint, note), strict=True))
+    write = partial(points.write_parquet, metadata={FINGERPRINT: fingerprint, NOTE: note})
     with suppress(InputError):  # no permission, or no room
-        write = partial(points.write_parquet, metadata=metadata)
-        write_all([Output(path, write, is_private=kept_in is None)], overwrite=True)
+        write_all([Output(path, write, is_private=True)], overwrite=True)
         return pl.scan_parquet(path, glob=False), note
     return points.lazy(), note
 
@@ -389,9 +366,8 @@ def geolife(
     call reads all files. Times are GMT.
 
     Invalid points are counted by reason: positions out of range, exact repeats of a point of the same user, and points
-    from before April 2007. (The recordings began then.) Three more reasons count as one row each: lines with other
-    separators, points in place of the header (in files whose header is too short), and empty files. Users who share
-    data are not changed; see `geolife_shared_files`.
+    from before April 2007. (The recordings began then.) A file with another header is refused. Users who share data are
+    not changed; see `geolife_shared_files`.
 
     Parameters
     ----------
@@ -399,8 +375,8 @@ def geolife(
         The unpacked folder of GeoLife, with ``Data/000/Trajectory/*.plt`` and so on. For PLT files in other folders,
         the user is the first folder below this one, or else the name of the file.
     cache
-        The folder for the Parquet file, `habitprint-geolife.parquet`; None is ``habitprint`` in the user's cache folder
-        (`XDG_CACHE_HOME`, or ``~/.cache``).
+        The folder for the Parquet file; None is ``habitprint`` in the user's cache folder (`XDG_CACHE_HOME`, or
+        ``~/.cache``).
     on_bad_rows
         ``"skip"``: count invalid points and leave them out. ``"fail"``: stop at them.
 
@@ -420,12 +396,7 @@ def geolife(
 
 
 def _plt_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Events:
-    events = to_events(
-        points,
-        Reading(lat="lat", lon="lon", on_bad_rows=on_bad_rows),
-        source,
-        [(pl.col("fault") == number, Reason(text, is_fault=True)) for number, text in FAULTS.items()],
-    )
+    events = to_events(points, Reading(lat="lat", lon="lon", on_bad_rows=on_bad_rows), source)
     # The points of a user are in order, so that a repeat follows its original.
     is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in events.columns)
     return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
@@ -508,32 +479,25 @@ def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[byt
 
     All files of a user are parsed at once: parsing eighteen thousand files one by one would take far longer.
     """
-    bodies: list[bytes] = []
+    # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
+    bodies = [b"," * (len(PLT_COLUMNS) - 1) + b"\n"]
     digests: list[tuple[bytes, TrackFile]] = []
-    lost: list[int] = []
     for file in files:
         content = file.path.read_bytes()
-        if not content.strip():
-            lost.append(EMPTY_FILE)
-            continue
-        if not content.startswith(FIRST_LINE):
+        *header, body = (content + b"\n" * N_HEADER_LINES).split(b"\n", N_HEADER_LINES)
+        if not content.startswith(FIRST_LINE) or any(map(LIKE_A_POINT.match, header)):
             raise InputError(
                 f"{file.path} does not begin like a PLT file",
-                why=f"the first {N_HEADER_LINES} lines of each say what it is, the points follow; without them points "
-                "would be lost",
+                why=f"the first {N_HEADER_LINES} lines of each are a header, and points within it would be lost",
                 fix="unpack GeoLife again, or take the file away",
             )
         digests.append((hashlib.blake2b(content, digest_size=16).digest(), file))
-        *header, body = (content + b"\n" * N_HEADER_LINES).split(b"\n", N_HEADER_LINES)
-        lost += [IN_HEADER for line in header if LIKE_A_POINT.match(line)]
         bodies.append(body.rstrip() + b"\n")
-    # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
-    complete = b"," * (len(PLT_COLUMNS) - 1) + b"\n"
     with reading(
         files[0].path.parent, why="its files hold lines of numbers", fix="unpack GeoLife again, or take them away"
     ):
         read = pl.read_csv(
-            complete + b"".join(bodies),
+            b"".join(bodies),
             has_header=False,
             schema=PLT_COLUMNS,
             columns=[0, 1, 5, 6],  # without zero, feet and days
@@ -543,15 +507,12 @@ def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[byt
             truncate_ragged_lines=True,
         )
     moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
-    text = pl.col("lat").str.strip_chars()
-    lat, has_nothing_else = text.cast(pl.Float64, strict=False), pl.all_horizontal(pl.exclude("lat").is_null())
-    is_blank = has_nothing_else & (text.fill_null("") == "")
+    lat = pl.col("lat").str.strip_chars()
+    is_blank = pl.all_horizontal(pl.exclude("lat").is_null()) & (lat.fill_null("") == "")
     points = read.filter(~is_blank).select(
         pl.lit(files[0].user).alias("user"),
         moment.dt.replace_time_zone("UTC").alias("time"),
-        lat,
+        lat.cast(pl.Float64, strict=False),
         "lon",
-        pl.when(has_nothing_else & lat.is_null()).then(OTHER_SEPARATORS).otherwise(0).cast(pl.UInt8).alias("fault"),
     )
-    unread = pl.DataFrame([(files[0].user, None, None, None, fault) for fault in lost], schema=PLT_POINT, orient="row")
-    return pl.concat([unread, points.sort("time", "lat", "lon")]), digests
+    return points.sort("time", "lat", "lon"), digests

@@ -10,11 +10,11 @@ import stat
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -48,13 +48,13 @@ MARKS: dict[bytes, tuple[str, tuple[str, ...]]] = {
 }
 LONGEST_MARK = max(map(len, MARKS))
 STANDARD_ERROR = 2
+_STREAM = threading.RLock()  # of the standard error
 PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
 
 OWNER_ONLY = 0o600
 EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
-LONGEST_MOVE, MOMENT = 10.0, 0.01  # seconds
 
 Writer = Callable[[Path], object]
 
@@ -182,7 +182,7 @@ def reading(
       fix: copy it again
     """
     try:
-        with _quiet.panics():
+        with _held_back():
             yield
     except (InputError, MemoryError):
         raise
@@ -213,55 +213,31 @@ def is_interrupt(error: BaseException) -> bool:
     )
 
 
-class _Quiet:
-    """A redirection of the standard error of compiled code: its text is dropped after a panic, else passed on.
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Hold back the standard error of compiled code: after a panic its text is dropped, else it is passed on.
 
-    The stream belongs to the whole process: the first thread to enter redirects it, the last to leave restores it.
+    The stream belongs to the whole process, so one thread at a time does this. Nobody waits for it.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-        self._is_panic = False
-        self._held: tuple[IO[bytes], int] | None = None  # the file that takes the text, and the terminal
-
-    @contextmanager
-    def panics(self) -> Iterator[None]:
-        with self._lock:
-            self._n_inside += 1
-            if self._n_inside == 1:
-                self._turn_aside()
-        try:
-            yield
-        except PanicException:
-            self._is_panic = True
-            raise
-        finally:
-            with self._lock:
-                self._n_inside -= 1
-                if self._n_inside == 0:
-                    self._turn_back()
-
-    def _turn_aside(self) -> None:
-        self._is_panic = False
+    if not _STREAM.acquire(blocking=False):
+        yield
+        return
+    with ExitStack() as restoring:
+        restoring.callback(_STREAM.release)
         with suppress(OSError):  # no standard error, or no room for a file: then nothing is held back
-            aside = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the last thread leaves
-            self._held = aside, os.dup(STANDARD_ERROR)
+            aside, terminal = restoring.enter_context(tempfile.TemporaryFile()), os.dup(STANDARD_ERROR)
             os.dup2(aside.fileno(), STANDARD_ERROR)
-
-    def _turn_back(self) -> None:
-        if self._held is None:
-            return
-        (aside, terminal), self._held = self._held, None
-        os.dup2(terminal, STANDARD_ERROR)
-        os.close(terminal)
-        with aside:
-            aside.seek(0)
-            if not self._is_panic and (text := aside.read()):
-                os.write(STANDARD_ERROR, text)
+            restoring.push(partial(_pass_on, aside, terminal))
+        yield
 
 
-_quiet = _Quiet()
+def _pass_on(aside: IO[bytes], terminal: int, kind: type[BaseException] | None, *_: object) -> None:
+    """Restore the standard error, and write the text that was held back to it, unless an error is a panic."""
+    os.dup2(terminal, STANDARD_ERROR)
+    os.close(terminal)
+    aside.seek(0)
+    if kind is not PanicException and (text := aside.read()):
+        os.write(STANDARD_ERROR, text)
 
 
 def not_installed(path: str | os.PathLike[str], library: str, extra: str) -> InputError:
@@ -384,54 +360,36 @@ class Drafts(ExitStack):
 @contextmanager
 def _draft(place: Path) -> Iterator[Path]:
     """Make a temporary folder and remove it in the end; it is locked, so that other runs see that it is in use."""
-    _remove_abandoned(place)
+    name = place / f".habitprint-{secrets.token_hex(8)}"
     with ExitStack() as cleaning:
-        while True:
-            # The name is chosen before anything is there, so that at no moment something could be left behind.
-            name = place / f".habitprint-{secrets.token_hex(8)}"
-            cleaning.callback(shutil.rmtree, name, ignore_errors=True)
+        # Before anything is there, so that at no moment something could be left behind.
+        cleaning.callback(shutil.rmtree, name, ignore_errors=True)
+        with _alone_in({place}):  # no other run takes the new folder for an abandoned one
+            _remove_abandoned(place)
             name.mkdir(mode=OWNERS_FOLDER)
-            try:
+            with suppress(OSError):  # a file system without locks: then no process removes anything as abandoned
                 cleaning.callback(os.close, _lock(name))
-            except (BlockingIOError, FileNotFoundError):  # another process removed it as abandoned before it was locked
-                continue
-            except OSError:  # a file system without locks: then no process removes anything as abandoned
-                pass
-            break
         yield name
 
 
 @contextmanager
 def _alone_in(places: Collection[Path]) -> Iterator[None]:
-    """Keep other runs from moving files into the same folders meanwhile: the key of one beside the table of another.
-
-    Moves take a moment. A process that holds the lock for longer uses it for something else, so it is not waited for.
-    """
+    """Keep other runs from changing the same folders meanwhile: the key of one beside the table of another."""
     with ExitStack() as locks:
         for place in sorted(places):
-            end = time.monotonic() + LONGEST_MOVE
-            while True:
-                try:
-                    locks.callback(os.close, _lock(place))
-                except BlockingIOError:
-                    if time.monotonic() < end:
-                        time.sleep(MOMENT)
-                        continue
-                except OSError:  # a file system without locks
-                    pass
-                break
+            with suppress(OSError):  # a file system without locks
+                locks.callback(os.close, _lock(place, wait=True))
         yield
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path, *, wait: bool = False) -> int:
     """Return a lock of a folder; the system releases it when the process ends, even if it is killed."""
     if sys.platform == "win32":
         raise OSError(folder)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        folder.stat()  # it may be gone
-    except OSError:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
         os.close(handle)
         raise
     return handle

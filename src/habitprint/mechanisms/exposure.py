@@ -69,7 +69,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     TotalsExposure(n_users=4, expected_candidates=1.5, n_unique=2, bits=1.5, n_read_off=0, has_exact_means=False)
     >>> totals_exposure(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)).bits
     0.0
-    >>> totals_exposure(hp.release_shares(hp.Histograms.from_strings({1: "aab", 2: "bbbba"}))).n_read_off
+    >>> totals_exposure(hp.ReleaseShares()(hp.Histograms.from_strings({1: "aab", 2: "bbbba"}))).n_read_off
     2
     """
     histograms = source.histograms if isinstance(source, Release) else source

@@ -75,7 +75,7 @@ class Losses(Shown):
     --------
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"})
-    >>> losses = hp.measure_losses(habits, hp.suppress_below(habits, 2))
+    >>> losses = hp.measure_losses(habits, hp.SuppressBelow(2)(habits))
     >>> losses.n_users_kept, losses.count_totals_error
     (1, 0.5)
     """
@@ -100,7 +100,7 @@ class Losses(Shown):
         --------
         >>> import habitprint as hp
         >>> habits = hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"})
-        >>> hp.measure_losses(habits, hp.suppress_below(habits, 2)).to_frame().row(2)
+        >>> hp.measure_losses(habits, hp.SuppressBelow(2)(habits)).to_frame().row(2)
         ('count_totals_error', 0.5)
         """
         told = {name: value for name, value in asdict(self).items() if name != "predicted_on"}
@@ -191,7 +191,7 @@ class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     hp.write_release(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), Path(folder) / "safer.csv")
     ...     read_sidecar(Path(folder) / "safer.csv").guarantees
     (MultiplesOf(base=2),)
     """
@@ -243,7 +243,7 @@ class OwnerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     >>> import tempfile
     >>> import habitprint as hp
     >>> districts = {"dorm": "campus", "bar": "town"}
-    >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": ["dorm", "bar"]}), districts)
+    >>> release = hp.Coarsen(districts)(hp.Histograms.from_strings({"Jill": ["dorm", "bar"]}))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(release, Path(folder) / "safer.csv")
     ...     record = hp.read_owner_record(Path(folder) / "safer.csv")
@@ -381,7 +381,7 @@ def write_checked(
     >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_checked(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv", {})[0].holds
+    ...     write_checked(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), Path(folder) / "safer.csv", {})[0].holds
     True
     """
     path = Path(path)
@@ -434,7 +434,7 @@ def read_release(path: str | os.PathLike[str]) -> Release:
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> release = hp.suppress_below(hp.datasets.town(60, 20)[0], 2)
+    >>> release = hp.SuppressBelow(2)(hp.datasets.town(60, 20)[0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(release, Path(folder) / "safer.csv")
     ...     hp.read_release(Path(folder) / "safer.csv").guarantees
@@ -467,7 +467,7 @@ def open_release(
     >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     hp.write_release(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), Path(folder) / "safer.csv")
     ...     [step.name for step in open_release(Path(folder) / "safer.csv")[0].steps]
     ['round-to']
     """
@@ -493,7 +493,7 @@ def tells_the_same(told: Sidecar, release: Release) -> bool:
     Examples
     --------
     >>> import habitprint as hp
-    >>> release = hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+    >>> release = hp.RoundTo(2)(hp.Histograms.from_strings({"Jill": "aab"}))
     >>> steps = release.published().steps
     >>> [tells_the_same(Sidecar(SIDECAR, "", told, ()), release) for told in (steps, ())]
     [True, False]
@@ -528,7 +528,7 @@ def read_sidecar(path: str | os.PathLike[str]) -> Sidecar:
     >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     hp.write_release(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), Path(folder) / "safer.csv")
     ...     read_sidecar(Path(folder) / "safer.csv").is_of(Path(folder) / "safer.csv")
     True
     """
@@ -548,7 +548,7 @@ def find_strangers(path: str | os.PathLike[str]) -> list[Stranger]:
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "safer.csv"
-    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), file)
+    ...     hp.write_release(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), file)
     ...     before, somebody = find_strangers(file), read_table(file)["user"][0]
     ...     _ = file.write_text(file.read_text() + f"{somebody},Jill,0\n")
     ...     before, find_strangers(file)
@@ -596,7 +596,7 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> release = hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+    >>> release = hp.SuppressBelow(2)(hp.Histograms.from_strings({"Jill": "aab"}))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(release, Path(folder) / "safer.csv")
     ...     hp.read_owner_record(Path(folder) / "safer.csv").steps[0].findings

@@ -9,14 +9,12 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Indices, SparseMatrix
-from habitprint.conversion import AnyTable
 from habitprint.errors import InputError, first_few
-from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import Delta, DifferentialPrivacy, Epsilon, OnlyPlaces, Unit, Whole
 from habitprint.mechanisms.recoding import limited_counts
 from habitprint.mechanisms.release import Applied, Mechanism, Release, count_discarded, keep_users
-from habitprint.progress import Progress, silent
+from habitprint.progress import Progress
 from habitprint.runtime import run_blocks
 
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
@@ -211,27 +209,6 @@ def _likely_threshold(scale: float, n_places: int) -> int:
     # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)); times the number of places, it is FALSE_PLACES.
     per_user = n_places / (1 + math.exp(-1 / scale))
     return max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
-
-
-def add_noise(
-    source: Histograms | Release | AnyTable,
-    epsilon: float,
-    unit: Unit = "user",
-    *,
-    delta: float = 0.0,
-    limit: int | None = None,
-    threshold: int | None = None,
-    progress: Progress = silent,
-) -> Release:
-    """Add noise to counts for differential privacy; see `AddNoise`.
-
-    Examples
-    --------
-    >>> habits = Histograms.from_strings({"Jill": "a" * 90, "Mike": "b" * 90})
-    >>> add_noise(habits, 1.0, "event", delta=1e-6).steps[0].findings["threshold"]
-    15
-    """
-    return AddNoise(epsilon, unit, delta, limit, threshold)(source, progress=progress)
 
 
 @dataclass(frozen=True)

@@ -65,17 +65,6 @@ class RoundTo(Mechanism, frozen=True):
         return Applied(left, (guarantees.MultiplesOf(self.base),), findings=count_discarded(histograms.n_users, left))
 
 
-def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
-    """Round each count to a multiple of a base; see `RoundTo`.
-
-    Examples
-    --------
-    >>> round_to(Histograms.from_strings({"Jill": "aaab"}), 3).histograms.to_table().rows()
-    [('Jill', 'a', 3)]
-    """
-    return RoundTo(base)(source)
-
-
 class SuppressBelow(Mechanism, frozen=True):
     """The mechanism that removes counts below a threshold, and users without any remaining count.
 
@@ -113,17 +102,6 @@ class SuppressBelow(Mechanism, frozen=True):
         suppressed = {"n_counts": len(is_small), "n_counts_suppressed": int(is_small.sum())}
         findings = suppressed | count_discarded(histograms.n_users, left)
         return Applied(left, (guarantees.SmallestCount(self.threshold),), findings=findings)
-
-
-def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
-    """Leave out counts below a threshold; see `SuppressBelow`.
-
-    Examples
-    --------
-    >>> suppress_below(Histograms.from_strings({"Jill": "aab"}), 2).histograms.to_table().rows()
-    [('Jill', 'a', 2)]
-    """
-    return SuppressBelow(threshold)(source)
 
 
 class LimitContribution(Mechanism, frozen=True):
@@ -173,19 +151,6 @@ class LimitContribution(Mechanism, frozen=True):
         return Applied(limited, (guarantees.LimitedContribution(self.total, self.per_place),), findings=findings)
 
 
-def limit_contribution(
-    source: Histograms | Release | AnyTable, *, total: float | None = None, per_place: float | None = None
-) -> Release:
-    """Limit each user's counts; see `LimitContribution`.
-
-    Examples
-    --------
-    >>> limit_contribution(Histograms.from_strings({"Jill": "aaab"}), per_place=2).histograms.to_table().rows()
-    [('Jill', 'a', 2), ('Jill', 'b', 1)]
-    """
-    return LimitContribution(total, per_place)(source)
-
-
 class ReleaseShares(Mechanism, frozen=True):
     """The mechanism that divides each row by its total, so that no total is stated.
 
@@ -207,17 +172,6 @@ class ReleaseShares(Mechanism, frozen=True):
         if not holds_shares(histograms):
             histograms = Histograms(histograms.shares, histograms.users, histograms.places)
         return Applied(histograms, (guarantees.EqualTotals(),))
-
-
-def release_shares(source: Histograms | Release | AnyTable) -> Release:
-    """Release shares instead of counts; see `ReleaseShares`.
-
-    Examples
-    --------
-    >>> release_shares(Histograms.from_strings({"Jill": "aaab"})).histograms.totals.tolist()
-    [1.0]
-    """
-    return ReleaseShares()(source)
 
 
 def limited_counts(counts: SparseMatrix, total: float | None, per_place: float | None) -> SparseMatrix:
@@ -480,39 +434,6 @@ def _left_out(places: tuple[str | int, ...]) -> Transformation:
 
 def _are_others(places: pl.Series, listed: tuple[str | int, ...]) -> pl.Series:
     return pl.Series(positions(places, to_ids(listed, "place")) < 0)
-
-
-def coarsen(source: Histograms | Release | AnyTable, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
-    """Merge places into coarser ones; see `Coarsen`.
-
-    Examples
-    --------
-    >>> coarsen(Histograms.from_strings({"Jill": "abc"}), {"a": 1, "b": 1, "c": 2}).histograms.totals.tolist()
-    [3.0]
-    """
-    return Coarsen(mapping, unknown)(source)
-
-
-def keep_top_places(source: Histograms | Release | AnyTable, n: int, by: Popularity = "visits") -> Release:
-    """Keep only the n most popular places; see `KeepTopPlaces`.
-
-    Examples
-    --------
-    >>> keep_top_places(Histograms.from_strings({"Jill": "aab"}), n=1).histograms.to_table().rows()
-    [('Jill', 'a', 2)]
-    """
-    return KeepTopPlaces(n, by)(source)
-
-
-def merge_rare_places(source: Histograms | Release | AnyTable, n: int, by: Popularity = "visits") -> Release:
-    """Keep the n most popular places and merge all others into one; see `MergeRarePlaces`.
-
-    Examples
-    --------
-    >>> merge_rare_places(Histograms.from_strings({"Jill": "aabc"}), n=1).histograms.to_table().rows()
-    [('Jill', 'a', 2), ('Jill', 'all other places', 2)]
-    """
-    return MergeRarePlaces(n, by)(source)
 
 
 class Pseudonymise(Mechanism, frozen=True):

@@ -114,7 +114,7 @@ class Release(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).to_frame().rows()
+        >>> hp.RoundTo(3)(hp.Histograms.from_strings({"Jill": "aaab"})).to_frame().rows()
         [('Jill', 'a', 3)]
         """
         return self.histograms.to_frame()
@@ -130,7 +130,7 @@ class Release(Shown):
         --------
         >>> import habitprint as hp
         >>> released, known = hp.datasets.town(60, 20)
-        >>> hp.keep_top_places(released, n=3).public(known).n_places
+        >>> hp.KeepTopPlaces(n=3)(released).public(known).n_places
         3
         """
         for transformations in self._copied:
@@ -147,7 +147,7 @@ class Release(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> release = hp.merge_rare_places(hp.Histograms.from_strings({1: "aab", 2: "aac"}), 1)
+        >>> release = hp.MergeRarePlaces(1)(hp.Histograms.from_strings({1: "aab", 2: "aac"}))
         >>> for table in release.transformed(hp.Histograms.from_strings({"Jill": "ad", "Mike": "d"})):
         ...     print(table.names, table.histograms.to_table().rows())
         () [('Jill', 'a', 1), ('Jill', 'd', 1), ('Mike', 'd', 1)]
@@ -182,7 +182,7 @@ class Release(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> release = hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+        >>> release = hp.RoundTo(2)(hp.Histograms.from_strings({"Jill": "aab"}))
         >>> release.has_fresh_ids, hp.pseudonymise(release)[0].has_fresh_ids
         (False, True)
         """
@@ -200,7 +200,7 @@ class Release(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": "aab"}), {"a": "x", "b": "x"})
+        >>> release = hp.Coarsen({"a": "x", "b": "x"})(hp.Histograms.from_strings({"Jill": "aab"}))
         >>> release.steps_not_copied, len(release.published().steps_not_copied)
         ((), 1)
         """
@@ -335,7 +335,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     Examples
     --------
     >>> import habitprint as hp
-    >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
+    >>> step = hp.RoundTo(3)(hp.Histograms.from_strings({"Jill": "aaab"})).steps[0]
     >>> step.name, step.mechanism, step.findings
     ('round-to', RoundTo(base=3), {'n_users': 1, 'n_users_discarded': 0})
     """

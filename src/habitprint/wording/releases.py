@@ -84,7 +84,7 @@ def about_findings(step: Step) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_findings(hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2).steps[0])
+    >>> about_findings(hp.SuppressBelow(2)(hp.Histograms.from_strings({"Jill": "aab"})).steps[0])
     '1 of 2 counts was left out. 0 of 1 user were removed'
     """
     if not step.findings:
@@ -127,7 +127,7 @@ def about_step(step: Step) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_step(hp.keep_top_places(hp.Histograms.from_strings({"Jill": "aab"}), 1).steps[0])
+    >>> about_step(hp.KeepTopPlaces(1)(hp.Histograms.from_strings({"Jill": "aab"})).steps[0])
     'kept the 1 most popular place, by visits. There were 2 places. 0 of 1 user were removed'
     """
     return ". ".join(filter(None, (about_mechanism(step.mechanism), about_findings(step))))
@@ -197,7 +197,7 @@ def tell_release(release: Release) -> tuple[str, ...]:
     Examples
     --------
     >>> import habitprint as hp
-    >>> tell_release(hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2))
+    >>> tell_release(hp.RoundTo(2)(hp.Histograms.from_strings({"Jill": "aab"})))
     ('rounded counts to multiples of 2', 'every count is a multiple of 2')
     """
     done = (about_mechanism(step.mechanism) for step in release.steps)
