@@ -145,7 +145,7 @@ def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: py
     assert f"{found.protections.n_on_all} of them were tested on 60 people" in text
     assert "tested on all" not in text
     alternatives = {alternative.kind: about_alternative(alternative, found) for alternative in found.alternatives}
-    assert "needs groups of 100, and there are 160 people" in alternatives["more people"]
+    assert "needs groups of 100; the table has 160 people" in alternatives["more people"]
     assert "the sample does not show which" in alternatives["aggregates only"]
 
 

@@ -241,9 +241,9 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
     assert losses.totals_error < 0.5
     assert losses.predictive_value is not None
     assert losses.predictive_value < 0.1
-    assert "Little is left of the patterns of each person" in answer(found)
+    assert "Little utility is left: " in answer(found)
     options = msgspec.structs.replace(found.options, keep="totals")
-    assert "Little is left" not in answer(replace(found, options=options))
+    assert "Little utility is left" not in answer(replace(found, options=options))
 
 
 @pytest.mark.slow

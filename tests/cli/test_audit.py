@@ -53,7 +53,7 @@ def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     assert advice.losses.totals_error < 0.1 < (advice.losses.information_loss or 0)
     assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "none", *options, "1%") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Enough: more people (at least " in text
+    assert "Enough to meet the target: more people (at least " in text
     again = ("--out", tmp_path / "none", *options, "1%", "--force", "--verbose")
     assert run(monkeypatch, "audit", *weeks, *again) == 0
     text = " ".join(capsys.readouterr().out.split())

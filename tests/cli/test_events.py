@@ -325,7 +325,7 @@ def test_inspect_says_when_clocks_are_too_coarse_for_shared_histories(tmp_path: 
     days = [f"2012-04-{day:02d}" for day in range(1, 15)]
     pl.DataFrame({"user": [1] * 14 + [2] * 14, "time": days * 2, "place": [1] * 28}).write_csv(tmp_path / "x.csv")
     shown = " ".join(run("inspect", tmp_path / "x.csv").stdout.split())
-    assert "at one place in the same day by chance" in shown
+    assert "many people are at one place in the same day" in shown
 
 
 def test_several_formats_of_times_may_be_given(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_tooltips_show_what_a_dot_means(sized: Visit, found: hp.Audit) -> None:
     assert "95% interval" in tooltip.inner_text()
 
 
-@pytest.mark.parametrize("head", ["Measured", "Row pointed at, guaranteed", "Totals error"])
+@pytest.mark.parametrize("head", ["Re-identified", "Row pointed at, guaranteed", "Totals error"])
 def test_tables_sort_by_a_column_both_ways(desk: Visit, head: str) -> None:
     button = desk.page.get_by_role("button", name=head, exact=True)
     header = desk.page.locator("th", has=button)

@@ -161,7 +161,7 @@ def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code:
     told = replace(found, run=replace(found.run, command=command))
     markdown = to_markdown(build_record(told))
     assert f"**Command.** {code}\n" in markdown
-    assert "File paths are omitted" in markdown
+    assert "omits file paths" in markdown
     assert "Called from Python" in to_markdown(build_record(found))
 
 

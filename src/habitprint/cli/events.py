@@ -511,7 +511,7 @@ def split(
             ("rows", f"{parts.n_rows:,}"),
             ("  counted", f"{parts.n_used:,}"),
             ("  outside both periods", f"{parts.n_outside:,}"),
-            ("  of users not active enough, or not asked for", f"{parts.n_of_others:,}"),
+            ("  of users with too few events, or not selected", f"{parts.n_of_others:,}"),
             *(("  not used", f"{n_rows:,} where {reason}") for reason, n_rows in parts.unused.items()),
             ("users", f"{sides}, of {parts.n_users_seen:,} seen in either period"),
             ("places", f"{parts.n_places[0]:,} released, {parts.n_places[1]:,} known"),

@@ -326,7 +326,7 @@ class BusiestWeeks(OfAllRows):
     """
 
     first_day: DayName = "monday"
-    how: ClassVar[str] = "the two weeks with the most users active in both (an event in each, among all users)"
+    how: ClassVar[str] = "the two consecutive weeks with the most users active in both"
 
     def __post_init__(self) -> None:
         require_option("first_day", self.first_day, DAYS)

@@ -46,7 +46,7 @@ class Accounted:
     n_outside
         Rows outside both periods.
     n_of_others
-        Rows within the periods of users who were not active enough, or not asked for.
+        Rows within the periods, of users who have too few events or are not selected.
     n_users_seen
         Users with a row within the periods.
     unused
@@ -78,7 +78,7 @@ class Accounted:
         fates = {
             "counted": self.n_used,
             "outside both periods": self.n_outside,
-            "of users who are not active enough, or not asked for": self.n_of_others,
+            "of users with too few events, or not selected": self.n_of_others,
         }
         return fates | {f"not used: {reason}": n for reason, n in self.unused.items()}
 

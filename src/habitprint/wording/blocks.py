@@ -332,7 +332,7 @@ def fixed_text(name: str, /, **values: object) -> str:
     Examples
     --------
     >>> fixed_text("attacker of a sample", n_released=5000, n_known=4000)
-    'In all but one attack both tables hold the sample only: 5,000 people released, 4,000 known.'
+    'In all attacks but one, both tables hold only the sample: 5,000 people released, 4,000 known.'
     >>> fixed_text("truth")
     'The truth about people is used only to count correct matches. The attacker never sees it.'
     """

@@ -22,8 +22,8 @@ def words_of(finding: Finding) -> str:
     --------
     >>> found = Finding("ids-with-spaces", "stops", 40, 200, "user", ("1", "1 "), "--plain-ids")
     >>> words_of(found)  # doctest: +NORMALIZE_WHITESPACE
-    "40 of 200 user ids differ from another only by blanks around them, such as '1', '1 '. One user would be taken for
-    several, and the risk would look smaller than it is. To fix it: --plain-ids."
+    "40 of 200 user ids differ from another only by blanks around them, such as '1', '1 '. habitprint would count
+    one user as several, and the risk would look too small. To fix it: --plain-ids."
     """
     fix = f" To fix it: {finding.options}." if finding.options else ""
     return f"{what_of(finding)} {why_of(finding)}{fix}"
@@ -69,7 +69,7 @@ def why_of(finding: Finding) -> str:
     Examples
     --------
     >>> why_of(Finding("placeholder-ids", "stops", 1, kind="user"))
-    'Rows of several users would be taken for one user.'
+    'habitprint would count several users as one user.'
     """
     values = "; ".join(finding.examples)
     return TEXTS[finding.code][1].format(kind=finding.kind, values=values, looks_protected=TEXTS["looks-protected"][0])
@@ -108,7 +108,7 @@ def refuse(found: Iterable[Finding], accept: Sequence[Code], source: str) -> Non
     >>> refuse(found, [], "calls.csv")
     Traceback (most recent call last):
     habitprint.errors.InputError: calls.csv: 90 of 900 rows (10%) have a placeholder for a missing user, such as 'NULL'
-      why: Rows of several users would be taken for one user.
+      why: habitprint would count several users as one user.
       fix: add --without-user NULL; or if the data is right, --accept placeholder-ids (in Python: accept=[…])
     """
     wrong = [each for each in found if each.gravity == "stops" and each.code not in accept]

@@ -359,9 +359,9 @@ def to_sign(
     about
         A sentence that says what the decision is about.
     behind
-        What is known; the rest is left blank.
+        The values of the lines; a line without a value is left blank.
     apart
-        Fields that stand elsewhere.
+        Fields that another part of the page shows.
     decided
         The boxes of the decision.
 
@@ -397,7 +397,9 @@ def _facts(audit: Audit) -> Terms:
     options, run = audit.options, audit.run
     grave = [findings.written(each) for each in audit.data.findings if each.is_grave]
     program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
-    again = "File paths are omitted; insert yours to run it again." if run.command else "Called from Python."
+    again = (
+        "The command below omits file paths: insert yours to run it again." if run.command else "Called from Python."
+    )
     alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
     return terms(
         ("Scope", covered.about_scope(audit.data.scope)),
@@ -489,10 +491,10 @@ def _advice(audit: Audit) -> list[tuple[str, str]]:
             "Recommendation",
             fixed_text("recommendation", advised=advised, kept=SCALES[found.keep].kept, unseen=unseen),
         ),
-        *((f"… {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
-        ("… re-identified", protections.measured_on(advised)),
-        ("… cost", releases.about_costs(advised.losses)),
-        ("… alternative", only.strip()),
+        *((f"After protection: {name}", sentence(words)) for name, words in releases.risk_lines(advised.risks)),
+        ("After protection: re-identified", protections.measured_on(advised)),
+        ("Cost of the protection", releases.about_costs(advised.losses)),
+        ("Without guarantee", only.strip()),
     ]
 
 

@@ -30,12 +30,11 @@ def about_certainty(found: Confidence, condition: str = "") -> str:
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
     >>> about_certainty(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))
-    'No match of the attacker is more than 2% certain, for any of 50 people.'
+    'No match of the attacker is more than 2% certain.'
     """
     certain = [each for each in found.above if each.n_people]
     if not certain:
-        most, of = at_most(found.highest), counted(found.n_people, "person")
-        said = f"no match of the attacker is more than {most} certain, for any of {of}"
+        said = f"no match of the attacker is more than {at_most(found.highest)} certain"
     else:
         level, n = certain[-1].level, certain[-1].n_people
         said = f"for {n:,} of {found.n_people:,} people the attacker’s match is more than {percent(level)} certain"

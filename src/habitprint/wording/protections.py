@@ -22,7 +22,7 @@ N_CELLS, SHOWN_OF_ID = 4, 8  # places of an example row, and letters of its id
 
 
 def measured_on(trial: Trial) -> str:
-    """Say what attacks achieve on a protected table: people re-identified and rows reconstructed.
+    """Say how many people the strongest attack re-identifies in a protected table.
 
     Examples
     --------
@@ -30,11 +30,7 @@ def measured_on(trial: Trial) -> str:
     >>> measured_on(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0])
     '100% of people are re-identified (up to 100%).'
     """
-    said = f"{percent(trial.risk.value)} of people are re-identified (up to {at_most(trial.risk.high)})."
-    if trial.reconstruction is None:
-        return said
-    rate = trial.reconstruction.rate
-    return f"{said} {percent(rate.value)} of rows are reconstructed (up to {at_most(rate.high)})."
+    return f"{percent(trial.risk.value)} of people are re-identified (up to {at_most(trial.risk.high)})."
 
 
 def about_protections(audit: Audit) -> str:
@@ -108,9 +104,17 @@ def _why_none(audit: Audit) -> str:
     if within or not useful or goal.target_preset:
         return ""
     _, least = min(useful, key=lambda one: (one[1].guaranteed.stated, one[1].risk.high, one[0]))
-    limit = f"with {scale.one} of at most {scale.limit}"
-    nearest = f"The lowest guarantee {limit} is that of “{least.label}”: {bound_in_short(least.guaranteed)}."
-    return f" {nearest}" if least.guaranteed.stated < 1 else f" No protection {limit} gives a guarantee."
+    return _nearest(least, f"with {scale.one} of at most {scale.limit}", goal.target)
+
+
+def _nearest(trial: Trial, limit: str, target: float) -> str:
+    """Say what is guaranteed of the protection that comes nearest, and where rows reconstructed exceed the target."""
+    if trial.guaranteed.stated >= 1:
+        return f" No protection {limit} gives a guarantee."
+    said = f" Of the protections {limit}, “{trial.label}” has the lowest guarantee"
+    rows = trial.reconstruction if trial.guaranteed.is_within(target) else None
+    but = "" if rows is None else f" But up to {at_most(rows.rate.high)} of its rows can be reconstructed."
+    return f"{said}: {bound_in_short(trial.guaranteed)}.{but}"
 
 
 def best_table(found: Protections, *, is_short: bool = False) -> blocks.Table:
@@ -133,7 +137,7 @@ def best_table(found: Protections, *, is_short: bool = False) -> blocks.Table:
     notes = {} if is_short else {at: f"best for {', '.join(kept)}" for at, kept in keeps.items()}
     heads = ["Protection", *COLUMNS, headed(SCALES[found.keep].name)]
     if is_short:
-        heads = ["Protection", "pointed at ≤", "reconstructed ≤", "measured ≤", "loss"]
+        heads = ["Protection", "pointed at ≤", "reconstructed ≤", "re-identified ≤", "loss"]
     rows = [
         [
             Cell(trial.label, note=notes.get(at, "")),
@@ -162,7 +166,7 @@ def trials_table(
     columns: dict[str, Callable[[Trial], object]] = {
         passes: lambda trial: "not measured" if trial.passes is None else trial.passes,
         **COLUMNS,
-        "Measured": lambda trial: _at_least(trial, in_column(trial.risk.value), trial.risk.value),
+        "Re-identified": lambda trial: _at_least(trial, in_column(trial.risk.value), trial.risk.value),
         "People re-identified": lambda trial: _at_least(trial, number(trial.risk.n_correct), trial.risk.n_correct),
         **{headed(scale.name): partial(_loss, keep=each) for each, scale in SCALES.items()},
         "Places kept": lambda trial: trial.losses.n_places_kept,
@@ -206,7 +210,7 @@ COLUMNS: dict[str, Callable[[Trial], object]] = {
     "Row reconstructed, measured": lambda trial: _end(
         None if trial.reconstruction is None else trial.reconstruction.rate
     ),
-    "Measured, up to": lambda trial: _at_least(trial, in_column(rounded_up(trial.risk.high)), trial.risk.high),
+    "Re-identified, up to": lambda trial: _at_least(trial, in_column(rounded_up(trial.risk.high)), trial.risk.high),
 }
 
 
@@ -337,14 +341,25 @@ def about_alternatives(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_alternatives(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
-    'Enough: more people (at least 73). Not enough alone: fewer places, shorter span, aggregates only.'
+    >>> print(about_alternatives(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)))
+    Enough to meet the target: more people (at least 73). Not enough alone: fewer places, shorter span, aggregates only.
+    """
+    others = [each.kind for each in audit.alternatives if not each.number]
+    parts: dict[str, Sequence[str]] = {"Enough to meet the target": enough_alone(audit), "Not enough alone": others}
+    return " ".join(f"{name}: {', '.join(kinds)}." for name, kinds in parts.items() if kinds)
+
+
+def enough_alone(audit: Audit) -> list[str]:
+    """Return the alternatives that would meet the target, each with the number that it needs.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> enough_alone(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    ['more people (at least 73)']
     """
     numbers = {"more people": " (at least {:,.0f})", "larger groups": " (of {:,.0f})"}
-    enough = [each.kind + numbers.get(each.kind, "").format(each.number) for each in audit.alternatives if each.number]
-    others = [each.kind for each in audit.alternatives if not each.number]
-    parts: dict[str, Sequence[str]] = {"Enough": enough, "Not enough alone": others}
-    return " ".join(f"{name}: {', '.join(kinds)}." for name, kinds in parts.items() if kinds)
+    return [each.kind + numbers.get(each.kind, "").format(each.number) for each in audit.alternatives if each.number]
 
 
 def about_alternative(alternative: Alternative, audit: Audit) -> str:
@@ -380,8 +395,8 @@ def _along(alternative: Alternative, curve: Curve, target: float) -> str:
         return fixed_text("enough by itself", label=label, rate=rate)
     least, people = wilson_interval(0, rate.n)[1], counted(rate.n, "person")
     why = f" With {people}, no risk below {at_most(least)} can be shown." if least > target else ""
-    found = f"{percent(rate.value)} of people are re-identified, up to {at_most(rate.high)}"
-    return f"Not enough alone. At best, with {label}, {found}.{why}"
+    found = f"{percent(rate.value)} of people are re-identified (up to {at_most(rate.high)})"
+    return f"Not enough alone. Even with {label}, {found}.{why}"
 
 
 def _n_released(audit: Audit) -> int:
@@ -404,13 +419,17 @@ def _more_people(audit: Audit) -> str:
         said.append(fixed_text("claims needed", goal=goal, claims=claims, more=more))
     if table.risk.high > goal.target and goal.target_preset is None:
         needed = None if audit.forecast is None else audit.forecast.needed
-        said.append("Without groups, the number of people is not known." if needed is None else about_needed(needed))
+        said.append(
+            "The number of people that a table without groups needs is not known."
+            if needed is None
+            else about_needed(needed)
+        )
     return " ".join(said)
 
 
 def _more_than(needed: int, n: int) -> str:
     if needed <= n:
-        return f", and there are {counted(n, 'person')}"
+        return f"; the table has {counted(n, 'person')}"
     return f": at least {needed:,} people in the table, {needed - n:,} more than now"
 
 

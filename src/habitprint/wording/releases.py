@@ -19,7 +19,7 @@ from habitprint.wording.blocks import fixed_text, fixed_texts
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, so they may tell whose row is whose"
 UNIQUE = "nothing is guaranteed: some rows are unique"
-NOT_MEASURED = "not measured: give habitprint check --original and --known; no later step may change groups"
+NOT_MEASURED = "not measured: habitprint check --original --known measures it, unless the groups changed later"
 WHOLE_ROWS = "each row is published whole: an attacker who points at the right row knows all of it"
 
 
@@ -299,8 +299,8 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     >>> for line in risk_lines(Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True)):
     ...     print(*line, sep=": ")
     row pointed at: guaranteed: an attacker who points at a person’s row is right at most 5% of the time
-    row reconstructed: not measured: give habitprint check --original and --known; no later step may change groups
-    places attributed: not measured: give habitprint check --original and --known; no later step may change groups
+    row reconstructed: not measured: habitprint check --original --known measures it, unless the groups changed later
+    places attributed: not measured: habitprint check --original --known measures it, unless the groups changed later
     """
     pointed = NOT_FRESH
     if (guaranteed := risks.guaranteed) is not None:
@@ -308,8 +308,12 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
     rows = places = NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     if (found := risks.reconstruction) is not None:
         few = found.few_places
-        apart = f"; {percent(few.value)} of people with one or two places" if few is not None and few.n_correct else ""
-        draws = "" if risks.n_draws == 1 else f"; the worst of {risks.n_draws} random draws"
+        apart = (
+            f" Of people with one or two places, it is {percent(few.value)}."
+            if few is not None and few.n_correct
+            else ""
+        )
+        draws = "" if risks.n_draws == 1 else f" This is the worst of {risks.n_draws} random draws."
         rows = fixed_text("rows reconstructed", rate=found.rate, draws=draws, apart=apart)
     if risks.attribution is not None:
         places = _attributed(risks.attribution)
@@ -367,10 +371,9 @@ def rows_reconstructed(rate: Rate) -> str:
 
 def _attributed(found: Attribution) -> str:
     claims = {
-        "Of the new places that they name of a person there, {} are right (base rate: {} for a random member)": (
-            found.new_places
-        ),
-        "If the group shows a place that they know of one member only, this member still visits it in {} of cases "
+        "They then claim places that they did not know of a person: {} of these claims are right (base rate: {} for a "
+        "random member)": found.new_places,
+        "If they know a place of only one member and the group shows it, this member still visits it in {} of cases "
         "(base rate: {} of all such places, shown or not)": found.still_visited,
     }
     told = "".join(
@@ -380,7 +383,7 @@ def _attributed(found: Attribution) -> str:
     )
     told += "" if found.sensitive is None else f". {about_sensitive(found.sensitive)}"
     group = percent(found.right_group.value)
-    return f"measured: the attacker finds the group of {group} of people, but its rows are identical{told}"
+    return f"measured: the attacker finds the right group for {group} of people, but all rows in it are identical{told}"
 
 
 def about_sensitive(found: SensitiveClaims) -> str:

@@ -464,7 +464,7 @@ def about_forecast(found: Forecast, attack: str = "The same attack") -> str:
     return (
         f"Forecast for {_people(found.n)} similar people: {share}. {attack} re-identifies "
         f"{percent(found.measured.value)} of the {_people(found.n_measured)} people measured."
-        f"{' The forecast is vague: test more people.' if found.is_vague else ''}"
+        f"{' The forecast is uncertain: test more people.' if found.is_vague else ''}"
     )
 
 
@@ -489,20 +489,21 @@ def about_needed(needed: PeopleNeeded) -> str:
     Examples
     --------
     >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
-    For a risk within 5% without protection, a release needs about 120,000 people, and at least 40,000. Perhaps no \
-number of people is enough.
+    Without protection, a release needs about 120,000 people for a risk within 5%. The forecast is uncertain: 40,000 \
+people may be enough, or no number of people.
     """
-    start = f"For a risk within {percent(needed.target)} without protection"
+    start, within = "Without protection, a release", f"for a risk within {percent(needed.target)}"
     if needed.low is None:
         return f"No realistic population brings the unprotected table below {percent(needed.target)}."
     if needed.n is None:
-        return (
-            f"{start}, a release needs at least {_people(needed.low)} people. Probably no number of people is enough."
-        )
+        least = f"{start} needs at least {_people(needed.low)} people {within}."
+        return f"{least} Probably no number of people is enough."
     if needed.high is not None and needed.high <= needed.n_measured:
-        return f"{start}, a release of {_people(needed.high)} people is large enough."
-    most = "Perhaps no number of people is enough." if needed.high is None else f"{_people(needed.high)} are enough."
-    return f"{start}, a release needs about {_people(needed.n)} people, and at least {_people(needed.low)}. {most}"
+        return f"{start} of {_people(needed.high)} people is large enough {within}."
+    low, about = _people(needed.low), f"{start} needs about {_people(needed.n)} people {within}."
+    if needed.high is None:
+        return f"{about} The forecast is uncertain: {low} people may be enough, or no number of people."
+    return f"{about} The 95% interval is {low} to {_people(needed.high)} people."
 
 
 def about_law(found: Forecast) -> str:
@@ -513,8 +514,8 @@ def about_law(found: Forecast) -> str:
     >>> from habitprint.forecasting import Measured, forecast
     >>> from habitprint.rates import Rate
     >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
-    >>> about_law(forecast([halves, whole], 1_000))[:30]
-    'The curve that fits best gives'
+    >>> about_law(forecast([halves, whole], 1_000))[:34]
+    'The curve that fits best forecasts'
     """
     steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
     return fixed_text("law", share=found.law.share(found.n), meaning=_meaning(found.law), steeper=steeper)
@@ -522,14 +523,14 @@ def about_law(found: Forecast) -> str:
 
 def _meaning(law: Law) -> str:
     start = max(round(law.b), 1)
-    falls = f"from about {start:,} people on, twice as many people mean {percent(2**-law.a)} of the share"
+    falls = f"above about {start:,} people, each doubling of the number leaves {percent(2**-law.a)} of the share"
     if law.a > STEEP:
         falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
     if law.always >= ALL:
         return "everybody is re-identified among any number of people"
     if law.always < NOTHING:
         return f"the share falls towards zero: {falls}"
-    return f"{percent(law.always)} of people are re-identified among any number of people; of the others, {falls}"
+    return f"{percent(law.always)} of people are re-identified among any number of people; for the others, {falls}"
 
 
 def _people(n: int) -> str:

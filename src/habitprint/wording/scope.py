@@ -16,8 +16,8 @@ def about_scope(scope: Scope) -> str:
     --------
     >>> from habitprint.periods import Span
     >>> week, next_week = Span("the first week"), Span("the second week")
-    >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:72]
-    '397 of 7,115 people in the file are in both tables: released and known. '
+    >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:73]
+    '397 of 7,115 people in the file are in both tables: the released table an'
     >>> from habitprint.auditing.preparation import Whole
     >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:66]
     'A random sample of 500 of 9,000 people was audited. In both tables'
@@ -57,7 +57,7 @@ def attacker_of_sample(scope: Scope) -> str:
     >>> from habitprint.auditing.preparation import Whole
     >>> from habitprint.periods import Span
     >>> attacker_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
-    ' In all but one attack both tables hold the sample only: 9 people released, 8 known.'
+    ' In all attacks but one, both tables hold only the sample: 9 people released, 8 known.'
     """
     n = {"n_released": scope.n_released, "n_known": scope.n_known}
     return "" if scope.whole is None else f" {fixed_text('attacker of a sample', **n)}"
@@ -70,7 +70,7 @@ def how_chosen(data: DataFacts) -> str:
     --------
     >>> import habitprint as hp
     >>> how_chosen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)
-    'Two tables were given, without their periods. The periods must not overlap.'
+    'Two tables were given, without their periods. Make sure that the periods do not overlap.'
     """
     (first, _), *_ = data.scope.known.ranges or [(None, None)]
     return fixed_text(f"periods: {data.periods_how}", day=day_in_words(first or date.min))

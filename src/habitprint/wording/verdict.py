@@ -1,15 +1,22 @@
 """The first screen of an audit: headline, tiles, recommendation and cautions."""
 
 from habitprint.auditing.audit import Audit
+from habitprint.auditing.goal import Goal
 from habitprint.auditing.trials import Trial
 from habitprint.formatting import at_most, counted, headed, percent, printable
-from habitprint.losses import SCALES, leaves_little, loses_much
+from habitprint.losses import leaves_little, loses_much
 from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.rates import Rate, wilson_interval
 from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Terms, Text, Tile, Tiles, fixed_text, terms
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
-from habitprint.wording.protections import about_alternatives, about_protections, guarantee_of, measured_on
+from habitprint.wording.protections import (
+    about_alternatives,
+    about_protections,
+    enough_alone,
+    guarantee_of,
+    measured_on,
+)
 from habitprint.wording.releases import (
     about_costs,
     about_losses,
@@ -177,16 +184,17 @@ def recommendation(audit: Audit) -> Card:
     if advised is None:
         tried = f"None of {counted(found.n_tried, 'protection')} tried meets the target."
         return Card("No protection meets the target", (Text(f"{tried} {about_alternatives(audit)}".strip()),))
-    little = f" Little is left of the {SCALES[goal.keep].kept}." if leaves_little(goal.keep, advised.losses) else ""
     facts = (
         ("Guarantee", _guarantee(advised)),
-        ("Measured", measured_on(advised)),
-        ("Cost", f"{about_costs(advised.losses)}{little}"),
+        ("Measured", _measured(advised, goal)),
+        ("Cost", about_costs(advised.losses)),
     )
     if loses_much(goal.keep, advised.losses):
-        kept = SCALES[goal.keep].kept
-        title = f"Consider alternatives: protection loses most of the {kept}"
-        return Card(title, (Text(about_alternatives(audit)), terms(("Recommended protection", advised.label), *facts)))
+        cost = "Little utility is left" if leaves_little(goal.keep, advised.losses) else "High cost"
+        advice = (
+            f"consider {' or '.join(enough)}" if (enough := enough_alone(audit)) else "no alternative is enough alone"
+        )
+        return Card(f"{cost}: {advice}", (terms(("Recommended", advised.label), *facts),))
     return Card(f"Recommended protection: {advised.label}", (terms(*facts),))
 
 
@@ -215,6 +223,16 @@ def about_release(audit: Audit) -> Terms:
 
 def _guarantee(trial: Trial) -> str:
     return "None." if trial.guaranteed.stated >= 1 else tell_bound(trial.guaranteed)
+
+
+def _measured(trial: Trial, goal: Goal) -> str:
+    """Say what attacks achieve on a protected table, as far as the guarantee does not say it."""
+    rows = trial.reconstruction
+    people = measured_on(trial) if rows is None or goal.decide == "measured" else ""
+    if rows is None:
+        return people
+    told = f"{percent(rows.rate.value)} of rows are reconstructed (up to {at_most(rows.rate.high)})."
+    return f"{people} {told}".strip()
 
 
 def cautions(audit: Audit) -> tuple[str, ...]:
