@@ -115,7 +115,7 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     text = " ".join(shown.out.split())
     assert "ε = 2, δ = " in text
     assert "without a seed" in text
-    assert "the file cannot show it" in text
+    assert "the file cannot show this guarantee" in text
     assert "a person’s total alone leaves about" in text
     assert "Do not publish them." in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]

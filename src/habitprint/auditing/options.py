@@ -141,16 +141,16 @@ class AuditOptions(Record, frozen=True, kw_only=True):
         Target for the highest risk of any person, in place of --target: cell-11 asks for groups of 11 or more (at most
         1/11); ema is EMA policy 0070 (0.09, 1/11). Only the guarantee can meet it.
     decide
-        Risk of a protected table that must meet the target: guaranteed (bound against every attack), or measured
-        (strongest attack that was run).
+        Risk of a protected table that must meet the target: guaranteed (bound for every attack that points at a row),
+        or measured (strongest attack that was run).
     keep
         Utility that the protection should keep: totals of places, ranking of places, patterns of each person,
         prediction (predictive value), or number of people.
     confident_target
         Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).
     person_target
-        Highest risk of any person, such as 10%: the probability that an attacker points at their row. With --decide
-        measured, the precision of the top 10% most confident claims (at least 50) must be within it.
+        Highest risk of any person, such as 10%: the probability that an attacker points at their row. With
+        --decide measured, it limits the precision of the top 10% most confident claims (at least 50).
     counts
         Also try protections that publish counts. By default only shares are published, because a person's total can
         identify them.
@@ -159,8 +159,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     name
         Name of the data in the report and the record; default: the name of its file.
     fail_above
-        Largest risk of the audited table, such as 5%. Above it, the exit code is 1. The risk is the upper end of the
-        95% interval; of a protected table, it is the guarantee.
+        Largest risk of the audited table, such as 5%. Above it, the exit code is 1. The upper end of the
+        95% interval decides; for a protected table, the guarantee decides.
     accept
         Code of a finding that stops the audit, such as future-dates. The audit continues and records the code. May be
         repeated.

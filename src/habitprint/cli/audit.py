@@ -92,8 +92,8 @@ class AuditFiles(TableOptions, frozen=True, kw_only=True):
     original
         Table of counts before protection, if RELEASED is protected. It is needed to measure rows reconstructed.
     train
-        Two earlier tables of counts with the same user ids, on which the attacker trains. With events, training uses
-        two halves of the attacker's data.
+        Two earlier tables of counts with the same user ids, on which the attacker trains. If you give events, the
+        attacker trains on two halves of their own data instead.
     coarsen
         File with the columns place and to: coarser places to try. May be repeated.
     positions
@@ -113,7 +113,7 @@ class AuditFiles(TableOptions, frozen=True, kw_only=True):
     coarsen: Annotated[tuple[Path, ...], flag(panel=PROTECTIONS)] = ()
     positions: Annotated[Path | None, flag(panel=OUTPUT)] = None
     force: Annotated[bool, flag(panel=MAIN)] = False
-    verbose: Annotated[bool, flag(panel=MAIN)] = False
+    verbose: Annotated[bool, flag(panel=OUTPUT)] = False
     as_json: JsonOption = False
 
 
@@ -137,11 +137,11 @@ def audit(
 
     [bold]What it does[/bold]
 
-    The attacker knows the same people's habits from another period and tries to match them to the published rows.
-    habitprint runs these attacks, tries protections, and recommends the one that loses least utility.
+    The attacker knows the same people's habits from another period. They try to match these habits to the published
+    rows. habitprint runs such attacks, tries protections, and recommends the one that loses least utility.
 
     Without options about periods, habitprint divides the file at the day that halves its rows. You publish the first
-    part; the attacker knows the second.
+    part, and the attacker knows the second.
 
     The folder of --out holds a report (report.html, report.json) and a record to sign (record.html, record.md). Both
     name no person. users.parquet lists people at risk. Keep all files internal.

@@ -456,8 +456,8 @@ def split(
     [bold]What it does[/bold]
 
     It writes two tables of counts, which [bold]match[/bold], [bold]audit[/bold] and [bold]protect[/bold] read. Without
-    options about periods, it takes the two consecutive weeks in which most users are active. Invalid rows are counted
-    and left out.
+    options about periods, it takes the two consecutive weeks with the most users active in both. Invalid
+    rows are counted and left out.
 
     Parameters
     ----------

@@ -258,7 +258,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
                 read[name] = values[name] if option is None else option.read(values[name])
         command(**read)
 
-    run.__doc__ = inspect.cleandoc(command.__doc__ or "").partition(PARAMETERS)[0]
+    told = inspect.cleandoc(command.__doc__ or "").partition(PARAMETERS)[0]
+    run.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", told)  # the terminal breaks the lines of a paragraph
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     return run

@@ -75,7 +75,7 @@ class ProtectionOptions(Record, frozen=True, kw_only=True):
     units
         Number of whole units into which each person's row is rounded. Fewer units hide more.
     least_members
-        Smallest number of members who visited a place. Otherwise, the group does not publish it.
+        Smallest number of members who visited a place that the group publishes. Other places are left out.
     exact_means
         Use exact means, as in the paper. Rows can be reconstructed from them, so do not publish them.
     loss
