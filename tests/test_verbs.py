@@ -152,6 +152,7 @@ def test_what_is_suggested_is_what_is_guessed() -> None:
     ("columns", "meant"),
     [
         (["msisdn", "ts", "cell_id"], ["msisdn", "ts", "cell_id"]),
+        (["caller", "when", "tower"], ["caller", "when", "tower"]),
         (["imsi", "start", "lac_ci"], ["imsi", "start", "lac_ci"]),
         (["customer_id", "start_time", "end_time", "store"], ["customer_id", "start_time", "store"]),
         (["imei", "called", "site"], ["imei", None, "site"]),  # although 'imei' and 'site' are spelled like 'time'

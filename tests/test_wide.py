@@ -35,6 +35,26 @@ def test_a_wide_table_gives_the_same_histograms_and_says_so(wide: Path) -> None:
     assert read.to_table().rows() == LONG
 
 
+def test_a_user_who_is_absent_from_a_wide_table_is_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("user;gym;bar;zoo\na;2;1;\nnobody;0;;0\nb;5;0;3\n")
+    with pytest.warns(hp.WideTableWarning, match="left out: 1 row with zeros only"):
+        assert hp.read_histograms(path).to_table().rows() == LONG
+    path.write_text("user;gym;bar;zoo\na;2;1;\nb;-5;0;0\n")
+    with pytest.raises(hp.InputError, match="negative"), pytest.warns(hp.WideTableWarning):
+        hp.read_histograms(path)
+
+
+def test_a_wide_table_with_another_name_for_the_user_asks_for_this_name_only(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("customer_id;gym;bar;zoo\na;2;1;\nb;5;0;3\n")
+    with pytest.raises(hp.MissingColumnsError, match="Then add --user customer_id \\(") as caught:
+        hp.read_histograms(path)
+    assert caught.value.meant == {"user": "customer_id"}
+    with pytest.warns(hp.WideTableWarning):
+        assert hp.read_histograms(path, user="customer_id").to_table().rows() == LONG
+
+
 @pytest.mark.parametrize("separator", [";", "\t", ","])
 def test_a_wide_table_has_its_own_decimal_sign(tmp_path: Path, separator: str) -> None:
     path = tmp_path / "wide.csv"

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,9 +17,9 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, WideTableWarning, first_few, require_option
+from habitprint.errors import InputError, MissingColumnsError, WideTableWarning, first_few, require_option
 from habitprint.flags import flag
-from habitprint.formatting import Framed, Shown
+from habitprint.formatting import Framed, Shown, counted
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.io.dialects import DECIMALS, Decimal, Expected, Format, FormatKeywords
 from habitprint.io.files import OF_POLARS, reading
@@ -423,8 +424,10 @@ def counts_from_table(
     frame = to_frame(table)
     if (place, count) == COLUMNS[1:] and (long := _from_wide(frame, user, decimal)) is not None:
         names = first_few(frame.drop(user).columns, 3)
+        n_absent = frame.height - long[user].n_unique()
+        absent = f"; left out: {counted(n_absent, 'row')} with zeros only" if n_absent else ""
         warnings.warn(
-            f"a wide table: a row for each user, and a column for each of {frame.width - 1:,} places ({names})",
+            f"a wide table: a row for each user, and a column for each of {frame.width - 1:,} places ({names}){absent}",
             WideTableWarning,
             stacklevel=3,
         )
@@ -436,7 +439,18 @@ def counts_from_table(
             fix="count the events with habitprint split (hp.split in Python)",
         )
     options = {user: "user", place: "place", count: "count"}
-    require_columns(frame, list(options), source="the table", options=options)
+    try:
+        require_columns(frame, list(options), source="the table", options=options)
+    except MissingColumnsError as error:
+        name = error.meant.get(user)
+        if name is None or count not in error.meant or _from_wide(frame, name, decimal) is None:
+            raise
+        raise MissingColumnsError(
+            f"the table has no column {user!r}",
+            why="it may be a wide table: a row for each user, and a column for each place",
+            fix=f"did you mean {name!r}? Then add --user {shlex.quote(name)} (user={name!r} in Python)",
+            meant={user: name},
+        ) from error
     long = pl.DataFrame(
         {
             "user": to_ids(frame[user], user),
@@ -475,8 +489,9 @@ def counts_from_table(
 def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame | None:
     """Return a wide table as a long one, or None if it is not wide; an empty cell counts as zero.
 
-    A wide table has a row for each user, and a column of numbers for each of three places or more. A table with only
-    two such columns may be a long table with other column names.
+    A row with zeros only is a user who is absent in this period; it is left out. A wide table has a row for each user,
+    and a column of numbers for each of three places or more. A table with only two such columns may be a long table
+    with other column names.
     """
     others = [name for name in frame.columns if name != user]
     if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
@@ -489,7 +504,8 @@ def _from_wide(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame
         counts = [_to_numbers(filled[name], name, decimal).fill_null(0) for name in others]
     except InputError:
         return None
-    return pl.DataFrame([frame[user], *counts]).unpivot(others, index=user, variable_name="place", value_name="count")
+    present = pl.DataFrame([frame[user], *counts]).filter(pl.any_horizontal(pl.col(others) != 0))
+    return present.unpivot(others, index=user, variable_name="place", value_name="count")
 
 
 def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Series:

@@ -16,7 +16,7 @@ from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, Sensi
 from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text
 from habitprint.cli.tables import TableOptions
 from habitprint.conversion import is_release
-from habitprint.errors import InputError
+from habitprint.errors import InputError, MissingColumnsError
 from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_folder
@@ -97,7 +97,7 @@ def release(
     with ProgressBar() as progress:
         progress("reading", 0, 1)
         if advice.events is not None:
-            subject, read = subject_of_events(file, advice.events), of_events.files_of(file)
+            subject, read = _events(file, advice.events), of_events.files_of(file)
         else:
             subject, read = _two_tables(file, beside, table, progress), list(map(Path, data))
         progress("hashing the files", 0, 1)
@@ -152,6 +152,14 @@ def _require(missing: Mapping[str, bool], why: str) -> None:
 
 
 OF_TABLES = {"--known", "--truth", "--train", "--other"}
+
+
+def _events(file: str, spec: hp.EventSpec) -> Subject:
+    try:
+        return subject_of_events(file, spec)
+    except MissingColumnsError as error:
+        why, fix = "the final record must rest on the data that was audited", "give the file that was audited"
+        raise InputError(f"{file} is not what the audit read: {error.what}", why=why, fix=fix) from error
 
 
 def _two_tables(file: str, beside: ReleaseFiles, table: TableSpec, progress: Progress) -> Subject:

@@ -15,7 +15,16 @@ from habitprint.events.spec import FrameKeywords, OnBadRows, Reading
 from habitprint.formatting import Shown, counted
 from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.io.files import reading as reading_from
-from habitprint.io.tables import SHOWN, collect, has_other_sign, keep_rows, require_columns, to_frame, with_point
+from habitprint.io.tables import (
+    SHOWN,
+    collect,
+    has_other_sign,
+    keep_rows,
+    nearest,
+    require_columns,
+    to_frame,
+    with_point,
+)
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
@@ -263,7 +272,7 @@ class Events(Shown):
             raise InputError(
                 f"{self.source} has no row that can be used",
                 why=invalid or "it has no row below its header",
-                fix="check the columns with habitprint inspect; --user, --time and --place name them"
+                fix="check the options: --user, --time and --place name columns, --time-format tells how to read times"
                 if invalid
                 else "give a file with rows; check that it was copied to its end",
             )
@@ -279,7 +288,7 @@ class Events(Shown):
         Traceback (most recent call last):
         habitprint.errors.InputError: a frame has no row that can be used
           why: 1 where the place is missing
-          fix: check the columns with habitprint inspect; --user, --time and --place name them
+          fix: check the options: --user, --time and --place name columns, --time-format tells how to read times
         """
         counts = self.count_rows()
         self.count_unused(counts)
@@ -461,13 +470,17 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
             f"(lat={lat!r}, lon={lon!r} in Python)",
             meant={"lat": lat, "lon": lon},
         )
-    if "time" in wanted and wanted["time"] not in names and {"user", "place", "count"} <= set(names):
-        raise MissingColumnsError(
-            f"{source} is a table of counts, not of events: it has no column {wanted['time']!r}",
-            why="one table of counts shows one period, and an attacker knows another period",
-            fix="give two tables of counts: habitprint audit week1.csv week2.csv; or the column of times: --time",
-            meant={wanted["time"]: None},
-        )
+    if "time" in wanted and wanted["time"] not in names and nearest(wanted["time"], "time", names) is None:
+        counts = {part: part if part in names else nearest(part, part, names) for part in ("user", "place", "count")}
+        if all(counts.values()):
+            named = "".join(f" --{part} {shlex.quote(str(name))}" for part, name in counts.items() if name != part)
+            raise MissingColumnsError(
+                f"{source} is a table of counts, not of events: it has no column {wanted['time']!r}",
+                why="one table of counts shows one period, and an attacker knows another period",
+                fix=f"give two tables of counts: habitprint audit week1.csv week2.csv{named}; or the column of times: "
+                "--time",
+                meant={wanted["time"]: None},
+            )
     options = {column: part for part, column in wanted.items()}
     require_columns(theirs, list(wanted.values()), source=source, options=options)
 

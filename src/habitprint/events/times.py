@@ -230,14 +230,18 @@ def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
     sample, read = sample.filter(is_time), read.filter(is_time)
     fitting = [fmt for fmt in FORMATS if read[fmt].null_count() == 0]
     if not fitting:
-        commonest = min(FORMATS, key=lambda fmt: read[fmt].null_count())
-        fits = read[commonest].is_not_null()
+        needed, left = list[str](), read
+        while left.height:
+            needed.append(min(FORMATS, key=lambda fmt: left[fmt].null_count()))
+            left = left.filter(pl.col(needed[-1]).is_null())
+        commonest, fits = needed[0], read[needed[0]].is_not_null()
+        in_shell = " ".join(f"--time-format {shlex.quote(fmt)}" for fmt in needed)
         raise InputError(
             f"the times of column '{column}' are written in several formats: {sample.filter(fits)[-1]!r}, but also "
             f"{sample.filter(~fits)[0]!r}",
             why=f"habitprint cannot read all of them as {commonest}",
-            fix=f"name one format, so that others are invalid rows: --time-format {shlex.quote(commonest)} "
-            f"(time_format={commonest!r} in Python); or all of them, each with --time-format",
+            fix=f"name all formats: {in_shell} (time_format={needed!r} in Python); with one of them only, the other "
+            "times are invalid rows",
         )
     different: list[str] = []
     for fmt in fitting:

@@ -463,7 +463,8 @@ def require_columns(
         )
     meant: dict[str, str | None] = {}
     for column in missing:
-        meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
+        part = (options or {}).get(column, column)
+        meant[column] = nearest(column, part, [name for name in names if name not in {*columns, *meant.values()}])
     near = " and ".join(repr(name) for name in meant.values() if name)
     renames = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
     fix = "; ".join(renames) or f"rename your columns to {', '.join(meant)}"
@@ -488,16 +489,29 @@ USUAL = {
     for column, words in {
         "user": "user caller customer person device subscriber household visitor client member msisdn imsi imei uid",
         "time": "time timestamp datetime ts start begin when date day moment at",
-        "place": "place antenna cell lac ci cgi bts site location poi store shop station domain product where",
+        "place": "place antenna cell tower lac ci cgi bts site location poi store shop station domain product where",
         "count": "count n visits number events times freq frequency",
     }.items()
 }
 
 
-def _nearest(column: str, names: list[str]) -> str | None:
-    """Return the name that most likely means a missing column, if one does; a name that means another never does."""
+def nearest(column: str, part: str, names: Sequence[str]) -> str | None:
+    """Return the name that most likely means a missing column, if one does; a name that means another never does.
+
+    Parameters
+    ----------
+    column, part
+        The missing column, and its meaning: user, time, place or count, or another one.
+    names
+        The names of the other columns.
+
+    Examples
+    --------
+    >>> nearest("ts", "time", ["customer_id", "visits", "began_at"]), nearest("ts", "time", ["customer_id", "visits"])
+    ('began_at', None)
+    """
     words = {name: set(re.split("[^a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower())) for name in names}
-    ours = USUAL.get(column, frozenset())
+    ours = USUAL.get(part, frozenset())
     common = {name: len(words[name] & ours) for name in names}
     usual = [name for name in names if common[name] == max(common.values()) > 0]
     if len(usual) == 1:
