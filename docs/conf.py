@@ -42,7 +42,8 @@ html_copy_source = False
 # The page of the reference that describes a public name, by the package or module of the name.
 PARTS = {
     "audit": ("Audits", ["auditing", "report"]),
-    "matching": ("Matching", ["matching", "evaluation", "forecasting", "prediction", "rates", "plots"]),
+    "matching": ("Matching", ["matching", "evaluation", "rates", "plots"]),
+    "forecasts": ("Predictions and forecasts", ["prediction", "forecasting", "durations"]),
     "weights": ("Weights and training", ["weighing", "attacks", "training"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
     "data": ("Data", ["events", "checks", "periods", "histograms", "places", "datasets", "markov"]),

@@ -12,6 +12,7 @@ import pytest
 
 import habitprint as hp
 from audits import only_groups
+from habitprint.auditing.curves import Point
 from habitprint.formatting import Drawn, Shown, abbreviated, cut
 
 MOST_LINES, MOST_LETTERS = 20, 1_500
@@ -125,6 +126,7 @@ def values() -> dict[str, object]:
         "needed": forecast.needed,
         "measured": measured[0],
         "prediction": prediction,
+        "lengths": hp.forecast_length([Point(n, "", each.rate, 100) for n, each in enumerate(measured[::-1], 3)], 28),
         "effective share": prediction.effective,
         "impostors": hp.count_impostors(released, known),
         "weight": training.trained.weight,

@@ -27,7 +27,8 @@ LAYERS = """
     losses matching
     evaluation
     attacks
-    training forecasting following prediction
+    separation
+    training forecasting durations following prediction
     markov
     auditing
     wording

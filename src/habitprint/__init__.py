@@ -34,6 +34,8 @@ from habitprint.auditing.verdict import read_advice as read_advice
 from habitprint.checks import EventsCheck as EventsCheck
 from habitprint.checks import Finding as Finding
 from habitprint.checks import check_events as check_events
+from habitprint.durations import LengthForecast as LengthForecast
+from habitprint.durations import forecast_length as forecast_length
 from habitprint.errors import GuessedColumnsWarning as GuessedColumnsWarning
 from habitprint.errors import HabitprintError as HabitprintError
 from habitprint.errors import InputError as InputError
@@ -155,6 +157,7 @@ if _typing.TYPE_CHECKING:
     from habitprint.auditing.audit import Pictured as _Pictured
     from habitprint.backends.spark import Spark as Spark
     from habitprint.plots import plot_forecast as plot_forecast
+    from habitprint.plots import plot_lengths as plot_lengths
     from habitprint.plots import plot_path as plot_path
     from habitprint.plots import plot_prediction as plot_prediction
     from habitprint.plots import save_chart as save_chart
@@ -166,7 +169,7 @@ if _typing.TYPE_CHECKING:
     from habitprint.report import write_report as write_report
 else:
     _LATER = {
-        **dict.fromkeys(("plot_forecast", "plot_path", "plot_prediction", "save_chart"), "plots"),
+        **dict.fromkeys(("plot_forecast", "plot_lengths", "plot_path", "plot_prediction", "save_chart"), "plots"),
         **dict.fromkeys(("release", "render_report", "write_audit", "write_comparison", "write_report"), "report"),
         "write_record": "report",
         "Spark": "backends.spark",  # an extra, and so not in `__all__`

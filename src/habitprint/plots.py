@@ -10,6 +10,7 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
+from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.forecasting import Forecast, SizedRate
@@ -17,7 +18,7 @@ from habitprint.io.files import Output, check_target, write_all
 from habitprint.matching import MatchingPath
 from habitprint.prediction import Prediction
 from habitprint.rates import Rate
-from habitprint.wording.prediction import about_prediction
+from habitprint.wording.prediction import about_lengths, about_prediction
 from habitprint.wording.risk import about_forecast, about_needed
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
@@ -115,28 +116,59 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> "Layer
             grid=False,
         ),
     )
-    highest = max(fan["high"].to_list() + [high for *_, high in dots])
-    scale = alt.Scale(domain=[0, min(1.0, 1.05 * highest)])
-    axis = alt.Axis(format="%", title="share identified, 95% interval")
-    low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
-    tips = _tips(",d", "people") + _tips(".2%", *columns[1:])
-    ahead = alt.Chart(fan.filter(pl.col("people") >= forecast.n_measured)).encode(x=x)
-    measured = alt.Chart(pl.DataFrame(dots, columns, orient="row")).encode(x=x)
+    layers = _fan(x, fan, pl.DataFrame(dots, columns, orient="row"), forecast.n_measured)
     needed = "" if forecast.needed is None else about_needed(forecast.needed)
     subtitle = [*textwrap.wrap(about_forecast(forecast), 90), *textwrap.wrap(needed, 90)]
     title = alt.Title("How many would be identified among more people", subtitle=subtitle)
-    layers = [
+    return LayerChart(layer=layers).properties(width=480, height=260, title=title)
+
+
+def _fan(x: alt.X, fan: pl.DataFrame, dots: pl.DataFrame, last: float) -> list[alt.Chart]:
+    """Return a forecast as a dashed line, with a band after the last measured value, and measured values as dots."""
+    name = fan.columns[0]
+    highest = max(fan["high"].to_list() + dots["high"].to_list())
+    scale = alt.Scale(domain=[0, min(1.0, 1.05 * highest)])
+    axis = alt.Axis(format="%", title="share identified, 95% interval")
+    low, share = (alt.Y(f"{column}:Q", scale=scale, axis=axis) for column in ("low", "share"))
+    tips = _tips(",d", name) + _tips(".2%", *fan.columns[1:])
+    ahead = alt.Chart(fan.filter(pl.col(name) >= last)).encode(x=x)
+    measured = alt.Chart(dots).encode(x=x)
+    return [
         ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),
         alt.Chart(fan).mark_line(strokeDash=[2, 3]).encode(x=x, y=share),
         measured.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
         measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
         ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
     ]
+
+
+def plot_lengths(forecast: LengthForecast) -> "LayerChart":
+    """Draw the share re-identified against the days in each period: measured, and as a fan for the forecast.
+
+    Parameters
+    ----------
+    forecast
+        Made by `habitprint.forecast_length`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.curves import Point
+    >>> curve = [Point(days, "", hp.Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
+    >>> len(plot_lengths(hp.forecast_length(curve, 28)).layer)
+    5
+    """
+    dots = [(days, rate.value, rate.low, rate.high) for days, rate in forecast.measured]
+    x = alt.X("days:Q", title="days in each period", scale=alt.Scale(type="log", nice=False, padding=12))
+    measured = pl.DataFrame(dots, ["days", "share", "low", "high"], orient="row")
+    layers = _fan(x, forecast.to_frame(), measured, forecast.measured[-1][0])
+    subtitle = textwrap.wrap(about_lengths(forecast), 90)
+    title = alt.Title("How many would be identified from longer periods", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def plot_prediction(prediction: Prediction) -> "LayerChart":
-    """Draw the share identified against the share of the redealt events, and the measured share as a line.
+    """Draw the share identified against the share of the events: measured, of redealt events, and identifiable.
 
     Parameters
     ----------
@@ -147,13 +179,14 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
     --------
     >>> import habitprint as hp
     >>> len(plot_prediction(hp.predict(*hp.datasets.town(60, 20))).layer)
-    4
+    5
     """
     columns = ["events", "share", "low", "high"]
     rows = [(point.share, point.rate.value, point.rate.low, point.rate.high) for point in prediction.redealt]
     measured = prediction.measured
     redealt = alt.Chart(pl.DataFrame(rows, columns, orient="row"))
     real = alt.Chart(pl.DataFrame([(1.0, measured.value, measured.low, measured.high)], columns, orient="row"))
+    grown = alt.Chart(pl.DataFrame([(each.times, each.share) for each in prediction.growth], columns[:2], orient="row"))
     x = alt.X(
         "events:Q", title="share of the events", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="%")
     )
@@ -165,8 +198,10 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
         real.mark_rule(strokeDash=[4, 4]).encode(y=share, tooltip=tips[1:]),
         redealt.mark_rule(strokeWidth=2, opacity=0.5).encode(x=x, y=low, y2="high:Q"),
         redealt.mark_line(point=True).encode(x=x, y=share, tooltip=tips),
+        grown.mark_line(strokeDash=[2, 3], point=True).encode(x=x, y=share, tooltip=tips[:2]),
     ]
-    subtitle = [*textwrap.wrap(about_prediction(prediction), 90), "Dashed: measured. Line: redealt events."]
+    key = "Band: measured. Line: redealt events. Dotted: identifiable, if each observation stays worth the same."
+    subtitle = [*textwrap.wrap(about_prediction(prediction), 90), key]
     title = alt.Title("What these events would identify if they fell at random", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 

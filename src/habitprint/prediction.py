@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.optimize import isotonic_regression
 from scipy.special import stdtrit
 
-from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.arrays import Indices, SparseMatrix
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, require_seed, require_whole
@@ -29,13 +29,16 @@ from habitprint.formatting import Drawn, abbreviated
 from habitprint.histograms import Histograms
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import LEVEL, IntervalMethod, Rate, rates_frame
+from habitprint.separation import Separation, has_whole_counts, separate
 from habitprint.truth import SAME_ID
 from habitprint.weighing import Weight, WeightName, find_weight
 
 STAGE = "redealt events"
 N_DRAWS = 8
-N_THINNED = 2  # draws at each smaller share of events
+N_THINNED = 3  # draws at each smaller share of events
 LEAST_SHARE = 2.0**-10  # of the events that is tried
+SHARES = (0.1, 0.5, 0.9)  # of people, whose needed observations are stated
+MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the observations
 NEAR = 0.05  # of a logarithm of shares that are as good as equal
 MOST_EVENTS = 10**9  # of one person: numpy draws no more
 
@@ -72,6 +75,22 @@ class RedealtPoint:
 
 
 @dataclass(frozen=True)
+class Needed:
+    """The observations of each person in each table with which a share of people is identifiable; None for never."""
+
+    share: float
+    observations: float | None
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The share of people identifiable with so many times their observations, if each stays worth the same."""
+
+    times: float
+    share: float
+
+
+@dataclass(frozen=True)
 class Prediction(Drawn):
     """The accuracy that theory predicts from the pooled habits, and the measured one. Made by `habitprint.predict`.
 
@@ -81,6 +100,8 @@ class Prediction(Drawn):
         The measured accuracy of the same attack.
     redealt
         The accuracy with redealt events, from the smallest share of them to all.
+    separation
+        The observations that separate each person from all others in theory. Ids of people: for internal use only.
     seed
         The seed of the draws and of the attacks.
 
@@ -94,6 +115,7 @@ class Prediction(Drawn):
 
     measured: Rate
     redealt: tuple[RedealtPoint, ...]
+    separation: Separation
     seed: int
 
     __repr__ = abbreviated
@@ -115,6 +137,33 @@ class Prediction(Drawn):
         logs = np.log([point.share for point in self.redealt])
         ends = np.interp([self.measured.value, self.measured.low, self.measured.high], rates, logs)
         return EffectiveShare(*np.exp(ends).tolist())
+
+    @cached_property
+    def worth(self) -> float:
+        """Return the worth of an observation: with it, theory gives the measured accuracy for these tables."""
+        return self.separation.worth(self.measured.value)
+
+    @property
+    def needed(self) -> tuple[Needed, ...]:
+        """Return the observations with which a tenth, half and nine tenths of the people are identifiable."""
+        return tuple(Needed(share, self.separation.needed_by(share, self.worth)) for share in SHARES)
+
+    @property
+    def growth(self) -> tuple[Grown, ...]:
+        """Return the share of people identifiable with some multiples of the observations."""
+        return tuple(Grown(times, self.separation.share(times * self.worth)) for times in MULTIPLES)
+
+    @property
+    def people(self) -> pl.DataFrame:
+        """Return the people by id, with the observations that they have and need: for internal use only.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.predict(*hp.datasets.town(60, 20)).people.columns
+        ['user', 'observations', 'nearest_distance', 'observations_needed']
+        """
+        return self.separation.to_frame(self.worth)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the rates as a frame: of real events, and of shares of the redealt ones.
@@ -195,7 +244,7 @@ def predict(
 
     while points[-1].rate.value > measured.low and points[-1].share > LEAST_SHARE:
         add(points[-1].share / 2)
-    found = Prediction(measured, tuple(points[::-1]), seed)
+    found = Prediction(measured, tuple(points[::-1]), separate(tables, progress), seed)
     if min(abs(math.log(found.effective.value / point.share)) for point in points) > NEAR:  # once more where both agree
         add(found.effective.value)
         found = replace(found, redealt=tuple(sorted(points, key=lambda point: point.share)))
@@ -283,10 +332,9 @@ def _of_draws(rates: Sequence[Rate]) -> Rate:
 
 def _require_whole_counts(side: str, table: Histograms) -> None:
     """Raise `InputError` unless all counts are whole numbers: events can be redealt, shares cannot."""
-    broken: Floats = table.counts.data[table.counts.data != np.floor(table.counts.data)]
-    if len(broken):
+    if not has_whole_counts(table):
         raise InputError(
-            f"the {side} table has counts that are not whole, such as {broken[0]:g}",
+            f"the {side} table has counts that are not whole numbers",
             why="the events of each person are redealt one by one, and a part of an event cannot be",
             fix="give both tables with the number of events at each place, before shares, groups or noise",
         )

@@ -24,6 +24,7 @@ from habitprint.places import Grid
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime import PLACES
+from habitprint.separation import has_whole_counts, separate
 from habitprint.training import Reliability
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -192,7 +193,9 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
         most_confident=ranked.most_confident,
         confidence=ranked.confidence,
     )
-    return people, _users(ranked)
+    needed = _needed(joint, nested(progress, STAGE, 1, 2, "observations needed"))
+    users = _users(ranked)
+    return people, users if needed is None else users.join(needed, on="user", how="left", maintain_order="left")
 
 
 def look_closer(joint: AttackResult, progress: Progress = silent) -> tuple[Rate, Confidence | None]:
@@ -363,6 +366,15 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
         }
     )
     return pl.concat([named, unnamed.cast({name: named.schema[name] for name in unnamed.columns})], how="diagonal")
+
+
+def _needed(joint: AttackResult, progress: Progress) -> pl.DataFrame | None:
+    """Return the observations with which each person in both tables is identifiable; None without whole counts."""
+    tables = joint.scenario
+    if tables.steps or not all(has_whole_counts(table) for table in (tables.released, tables.known)):
+        return None
+    found = separate(tables, progress)
+    return found.to_frame(found.worth(joint.rate.value)).select("user", "observations", "observations_needed")
 
 
 def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:

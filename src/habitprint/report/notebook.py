@@ -19,6 +19,7 @@ from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Advice
 from habitprint.checks import EventsCheck
+from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
@@ -30,7 +31,7 @@ from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
-from habitprint.plots import drawable, offline, plot_path, plot_prediction
+from habitprint.plots import drawable, offline, plot_lengths, plot_path, plot_prediction
 from habitprint.prediction import Prediction
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
@@ -38,7 +39,7 @@ from habitprint.training import LikelyPairs, Training
 from habitprint.wording import compare, following, people, protections, releases, risk
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
 from habitprint.wording.findings import words_of
-from habitprint.wording.prediction import tell_prediction
+from habitprint.wording.prediction import about_lengths, lengths_table, tell_prediction
 from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import first_screen
 
@@ -148,6 +149,8 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             return _card("Forecast", Text(risk.about_forecast(value)), facts, _rows(value.to_frame()))
         case Prediction():
             return _card("Prediction", *tell_prediction(value))
+        case LengthForecast():
+            return _card("Forecast", Text(about_lengths(value)), lengths_table(value))
         case Advice():
             facts = terms(
                 ("Protection", value.label),
@@ -247,6 +250,8 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
             figure = Figure(title, "", (Picture("path", plot_path(value).to_dict()),))
         case Prediction():
             figure = Figure("Prediction", "", (Picture("prediction", plot_prediction(value).to_dict()),))
+        case LengthForecast():
+            figure = Figure("Longer periods", "", (Picture("lengths", plot_lengths(value).to_dict()),))
         case Curve() if value.points:
             end = charts.axis_end(max(point.rate.high for point in value.points))
             figure = Figure(

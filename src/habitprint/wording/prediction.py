@@ -1,8 +1,11 @@
 """The prediction in sentences: what redealt events would identify, and how much of the observations is effective."""
 
+import numpy as np
+
+from habitprint.durations import LengthForecast
 from habitprint.formatting import at_most, percent
 from habitprint.prediction import Prediction
-from habitprint.wording.blocks import Block, Table, Text, fixed_text, table
+from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
 from habitprint.wording.risk import RATE_HEADS, rate_cells
 
 
@@ -29,9 +32,81 @@ def tell_prediction(found: Prediction) -> list[Block]:
     --------
     >>> import habitprint as hp
     >>> [type(block).__name__ for block in tell_prediction(hp.predict(*hp.datasets.town(60, 20)))]
-    ['Text', 'Table']
+    ['Text', 'Table', 'Text', 'Table']
     """
-    return [Text(about_prediction(found)), redealt_table(found)]
+    return [Text(about_prediction(found)), redealt_table(found), Text(about_needed(found)), growth_table(found)]
+
+
+def about_needed(found: Prediction) -> str:
+    """Say with how many observations people are identifiable, and what that assumes.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_needed(hp.predict(*hp.datasets.town(60, 20)))[:37]
+    'A person is identifiable if their hab'
+    """
+    have = float(np.median(found.separation.observations))
+    few, half, most = (
+        "no number of" if each.observations is None else f"{each.observations:,.0f}" for each in found.needed
+    )
+    return fixed_text("observations needed", have=f"{have:,.0f}", few=few, half=half, most=most)
+
+
+def about_lengths(found: LengthForecast) -> str:
+    """Say what share is forecast from longer periods, and what was measured.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.curves import Point
+    >>> from habitprint.durations import forecast_length
+    >>> from habitprint.rates import Rate
+    >>> curve = [Point(days, "", Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
+    >>> about_lengths(forecast_length(curve, 28))[:43]
+    'Forecast for 28 days in each period: 82.0% '
+    """
+    last, rate = found.measured[-1]
+    return fixed_text("longer periods", found=found, high=at_most(found.high), last=last, rate=rate)
+
+
+def lengths_table(found: LengthForecast) -> Table:
+    """Return the measured rates, and the forecast, by the days in each period.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.curves import Point
+    >>> from habitprint.durations import forecast_length
+    >>> from habitprint.rates import Rate
+    >>> curve = [Point(days, "", Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
+    >>> len(lengths_table(forecast_length(curve, 28)).rows)
+    4
+    """
+    rows: list[list[object]] = [
+        [f"{days:g}", Cell(percent(rate.value), rate.value), rate.interval_words, "measured"]
+        for days, rate in found.measured
+    ]
+    ahead = f"{percent(found.low)} to {at_most(found.high)}"
+    rows.append([f"{found.days:g}", Cell(percent(found.share), found.share), ahead, "forecast"])
+    return table("Length of the periods", ["days", "re-identified", "95% interval", ""], rows)
+
+
+def growth_table(found: Prediction) -> Table:
+    """Return the share of people identifiable with some multiples of the observations.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> growth_table(hp.predict(*hp.datasets.town(60, 20))).rows[0].cells[0].text
+    '12.5% of these observations'
+    """
+    rows = [[_times(each.times), each.share] for each in found.growth]
+    return table("Identifiable, if each observation stays worth the same", ["", "Share of people"], rows)
+
+
+def _times(times: float) -> str:
+    if times < 1:
+        return f"{percent(times)} of these observations"
+    return "these observations" if times == 1 else f"{times:g} times as many"
 
 
 def redealt_table(found: Prediction) -> Table:
