@@ -15,8 +15,8 @@ from scipy import sparse
 import habitprint as hp
 from habitprint.attacks import Scenario
 from habitprint.losses import (
-    ALIKE,
     SCALES,
+    TIE,
     Cost,
     HeldOut,
     UtilityMetric,
@@ -382,7 +382,7 @@ def test_little_is_left_of_patterns_if_little_is_predicted(
 def test_the_cheapest_is_alike_to_the_least_and_loses_the_least_beside(costs: list[Cost]) -> None:
     best = costs[find_cheapest(costs)]
     least = min(cost.loss for cost in costs)
-    alike = [cost for cost in costs if round(cost.loss - least, 9) < ALIKE]
+    alike = [cost for cost in costs if round(cost.loss - least, 9) < TIE]
     assert best in alike
     assert best.others == min(cost.others for cost in alike)
 

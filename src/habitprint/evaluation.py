@@ -260,8 +260,8 @@ def _expect_one_by_one(
     # Users with the same shares have the same nearest users.
     of_row = released.share_classes
     counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
-    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
-    return ExpectedPairs(math.fsum(correct), math.fsum(correct**2), math.fsum(correct * alike), int(alike.sum()))
+    equal = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
+    return ExpectedPairs(math.fsum(correct), math.fsum(correct**2), math.fsum(correct * equal), int(equal.sum()))
 
 
 def _one_by_one_right(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:

@@ -25,7 +25,7 @@ NO_GAIN = 1e-9  # for each person: no more than rounding
 TOP = 20  # places whose ranking is compared; the glossary names this number
 ALMOST_ALL, MUCH = 0.9, 0.7  # shares of the possible loss
 ROUNDING = 1e-9
-ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
+TIE = 0.05  # a difference of the deciding loss that is less than this does not decide
 HALVES_SEED = 0  # of the halves of everybody's events: it is printed
 UtilityMetric = Literal["totals", "ranking", "patterns", "prediction", "people"]
 # The other losses, which count where the deciding losses are similar.
@@ -331,8 +331,8 @@ def find_cheapest(costs: Sequence[Cost]) -> int:
     (1, 0)
     """
     least = min(cost.loss for cost in costs)
-    alike = [at for at, cost in enumerate(costs) if _is_alike(cost.loss, least)]
-    return min(alike, key=lambda at: costs[at].rank)
+    tied = [at for at, cost in enumerate(costs) if _is_tied(cost.loss, least)]
+    return min(tied, key=lambda at: costs[at].rank)
 
 
 def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
@@ -350,12 +350,12 @@ def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
     if not costs:
         return True
     least, best = min(cost.loss for cost in costs), costs[find_cheapest(costs)]
-    is_preferred = _is_alike(floor.loss, least) and floor.rank < best.rank
-    return is_preferred or not _is_alike(best.loss, floor.loss)
+    is_preferred = _is_tied(floor.loss, least) and floor.rank < best.rank
+    return is_preferred or not _is_tied(best.loss, floor.loss)
 
 
-def _is_alike(loss: float, least: float) -> bool:
-    return loss - least < ALIKE - ROUNDING
+def _is_tied(loss: float, least: float) -> bool:
+    return loss - least < TIE - ROUNDING
 
 
 def loses_much(keep: UtilityMetric, losses: Losses) -> bool:

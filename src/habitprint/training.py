@@ -42,7 +42,7 @@ NOISE = 2.0  # standard errors by which another attack must be better than the p
 SMOOTHINGS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
 N_DROPS = 3  # number of times that people are left out
-ALIKE = 0.9  # with this part of the counts or more, none are left out
+NEARLY_ALL = 0.9  # with this part of the counts or more, none are left out
 LARGEST_COUNT = 2.0**53  # up to here every whole number is exact
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 N_BINS = 10
@@ -385,7 +385,7 @@ def _rate(chances: Floats, squares: Floats, by_chance: float) -> Rate:
 
 
 def _auc(n_right: Floats, n_wrong: Floats) -> float:
-    """Return how likely a right claim is surer than a wrong one, from their numbers by ascending probability."""
+    """Return the probability that a right claim has more confidence than a wrong one, from numbers by probability."""
     pairs = float(n_right.sum() * n_wrong.sum())
     if pairs <= TINY:
         return 0.5
@@ -790,7 +790,7 @@ def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Hist
     """
     counts = table.counts
     is_whole = bool((counts.data == np.floor(counts.data)).all()) and float(counts.data.max()) < LARGEST_COUNT
-    if not is_whole or kept >= ALIKE:
+    if not is_whole or kept >= NEARLY_ALL:
         return table
     left = random.binomial(counts.data.astype(np.int64), kept)
     # No user vanishes: a user who has lost all counts keeps one at the place that had most.

@@ -26,7 +26,7 @@ from habitprint.auditing.search import find_protection
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.formatting import percent
-from habitprint.losses import ALIKE
+from habitprint.losses import TIE
 from habitprint.wording.protections import about_protections, measured_on
 from habitprint.wording.risk import about_forecast
 from habitprint.wording.verdict import details, recommendation
@@ -58,7 +58,7 @@ def test_what_is_advised_is_guaranteed_and_no_cheaper_one_is(found: hp.Audit) ->
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
         assert trial.passes == (judge(Goal(0.1), trial.evidence(), "guaranteed") is PASS)
-        assert not trial.passes or trial.loss > chosen.loss - ALIKE
+        assert not trial.passes or trial.loss > chosen.loss - TIE
     assert found.verdict.protection == chosen.label
     assert found.verdict.reason == "above target"
     assert recommendation(found).title == f"Recommended protection: {chosen.label}"
@@ -352,10 +352,10 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
 
 def test_few_claims_are_not_called_sure(found: hp.Audit) -> None:
     def said(n: int) -> bool:
-        sure = replace(found.people, sure=(people.ConfidentClaims(0.95, n),))
+        confident = replace(found.people, confident=(people.ConfidentClaims(0.95, n),))
         return any(
             f"the {n} most confident ones are at least 95% correct" in each
-            for each in details(answered(found, people=sure))
+            for each in details(answered(found, people=confident))
         )
 
     assert said(10)

@@ -251,11 +251,11 @@ def test_all_claims_together_are_as_precise_as_the_attack(whole: AttackResult) -
     assert sum(part.n_users for part in people.margins) == 120
     correct = [part.precision.n_correct for part in people.margins if part.precision is not None]
     assert math.fsum(correct) == pytest.approx(whole.rate.n_correct)
-    assert sum(part.n_users for part in people.alike) == 120
+    assert sum(part.n_users for part in people.anonymity_sets) == 120
     assert math.fsum(users["expected_correct"]) == pytest.approx(whole.rate.n_correct)
 
 
-def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
+def test_claims_in_order_of_margin_are_more_confident_than_as_many_with_the_most_gain(
     whole: AttackResult,
 ) -> None:
     people, _ = assess_people(whole)
@@ -266,14 +266,14 @@ def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
     assert people.most_confident == look_closer(whole)[0]
 
 
-def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
+def test_the_number_of_confident_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
     people, users = assess_people(whole)
     expected = users.with_columns(pl.col("expected_correct").mean().over("margin"))  # equal margins are in no order
     in_order = expected.sort("margin", descending=True)["expected_correct"].cum_sum().to_numpy()
     n = np.arange(1, 121)
-    for sure in people.sure:
-        reached = n[(in_order / n >= sure.level - 1e-12) & (n >= 10)]
-        assert sure.n_claims == (reached.max() if len(reached) else 0)
+    for confident in people.confident:
+        reached = n[(in_order / n >= confident.level - 1e-12) & (n >= 10)]
+        assert confident.n_claims == (reached.max() if len(reached) else 0)
 
 
 def test_equal_people_are_in_no_order() -> None:

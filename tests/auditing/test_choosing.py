@@ -21,7 +21,7 @@ from habitprint.auditing.search import Deepen, Step, Tried, find_protection, nex
 from habitprint.auditing.trials import BELOW_LINE, Protections, Trial
 from habitprint.auditing.verdict import Alternative, find_alternatives, users_needed
 from habitprint.formatting import percent
-from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest
+from habitprint.losses import SCALES, TIE, UtilityMetric, find_cheapest
 from habitprint.wording.blocks import sentences
 from habitprint.wording.pages import build_record
 from habitprint.wording.protections import about_all, about_alternative
@@ -197,7 +197,7 @@ def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Utili
     assert narrowed.screened
     assert narrowed.advised is not None
     assert whole.advised is not None
-    assert (narrowed.advised.loss_for(keep) or 0.0) <= (whole.advised.loss_for(keep) or 0.0) + ALIKE
+    assert (narrowed.advised.loss_for(keep) or 0.0) <= (whole.advised.loss_for(keep) or 0.0) + TIE
     assert narrowed.n_on_all < whole.n_on_all
 
 

@@ -55,14 +55,14 @@ def test_it_costs_no_more_than_trying_everything_on_all_users(seed: int, target:
         assert len(narrowed.trials) < len(whole.trials)
 
 
-def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> None:
+def test_a_release_that_only_its_most_confident_claims_give_away_gets_a_protection() -> None:
     whole = run_suite(TABLES)
     part = run_suite(TABLES.sample(100, 0))
-    sure = Rate.of(50, 50, 1 / 150)
+    confident = Rate.of(50, 50, 1 / 150)
     goal = Goal(0.99, "measured", confident_target=0.5)
-    found = find_protection(whole, part, [], asked(goal), lambda _: (sure, None))[0]
+    found = find_protection(whole, part, [], asked(goal), lambda _: (confident, None))[0]
     assert found.trials[0].passes is False
-    assert found.trials[0].most_confident == sure
+    assert found.trials[0].most_confident == confident
     assert found.advised is not None
     assert found.advised.most_confident is not None
     assert found.advised.most_confident.high <= 0.5

@@ -51,7 +51,7 @@ def test_every_user_has_a_probability_and_the_report_counts_them_without_a_name(
 
 
 @pytest.mark.slow
-def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Audit) -> None:
+def test_as_advised_nobody_is_re_identified_with_more_certainty_than_is_guaranteed(audit: hp.Audit) -> None:
     advised = audit.protections.advised
     assert advised is not None
     assert advised.confidence is not None
@@ -60,7 +60,7 @@ def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Aud
 
 
 @pytest.mark.slow
-def test_the_page_shows_how_surely_people_are_found_and_whether_that_is_true(audit: hp.Audit) -> None:
+def test_the_page_shows_how_certain_matches_are_and_whether_that_is_true(audit: hp.Audit) -> None:
     page = hp.render_report(hp.Audit.from_json(audit.to_json()))
     for words in (
         "More than 50% certain",
@@ -125,7 +125,7 @@ def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_protections")
-def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_each() -> None:
+def test_a_table_that_only_its_most_certain_matches_give_away_misses_the_target_for_each() -> None:
     found = hp.audit(TOWN, target=1.0, person_target=0.2, decide="measured", noise=False)
     assert found.verdict.passes is False
     assert found.verdict.reason == "person target"

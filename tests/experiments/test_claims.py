@@ -320,7 +320,7 @@ def test_steep_and_flat_are_both_needed() -> None:
     assert [judge(0.1, 0.75), judge(0.1, 0.3), judge(0.7, 0.8)] == ["holds", "does not hold", "does not hold"]
 
 
-def test_extremes_allow_for_users_who_are_alike_from_the_start() -> None:
+def test_extremes_allow_for_users_who_are_identical_from_the_start() -> None:
     last = protected(100, 0.01, 1.0, 1.0, 1)
 
     def judge(n_identical: int) -> str:

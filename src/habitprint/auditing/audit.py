@@ -573,11 +573,11 @@ def audit(
     if read_as := {name: given.pop(name) for name in READ_AS & given.keys()}:
         subject = replace(subject, source=as_events(source, **read_as))
     rates = {name: to_share(given[name], name) for name in RATES if isinstance(given.get(name), str)}
-    asked = msgspec.structs.replace(options or DEFAULTS, **(given | rates))
+    options = msgspec.structs.replace(options or DEFAULTS, **(given | rates))
     if progress is not None:
-        return audit_subject(subject, asked, progress)
+        return audit_subject(subject, options, progress)
     with ProgressBar() as shown:
-        return audit_subject(subject, asked, shown)
+        return audit_subject(subject, options, shown)
 
 
 def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = silent) -> Audit:

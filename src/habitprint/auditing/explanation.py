@@ -221,8 +221,8 @@ class Internal:
         other = named if own is None else own
         places = [] if other is None else _places_of_pair(tables, row, other, matching.weight)
         who, ids = tables.released.users[row], tables.known.users
-        alike = int(self.joint.scenario.released.identical_rows[row])
-        shelters = [Shelter(UNPROTECTED.label, chance, alike, is_advised=False)]
+        unprotected = int(self.joint.scenario.released.identical_rows[row])
+        shelters = [Shelter(UNPROTECTED.label, chance, unprotected, is_advised=False)]
         for trial, by_user in self._sheltered:
             found, n_identical = by_user.get(who, (0.0, None))
             shelters.append(Shelter(trial.label, found, n_identical, trial is self.protections.advised))

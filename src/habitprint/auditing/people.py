@@ -37,7 +37,7 @@ SIZES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 FEWEST_CLAIMS = 10  # least number of claims for a meaningful precision
 MARGINS = (0.0, 1e-9, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)  # as shares of the largest gain of a pair
 N_PLACES = 3  # most identifying places of a person that are listed
-ALIKE = (0, 1, 2, 5, 10, 100)  # bounds of the classes of anonymity set sizes
+SET_SIZES = (0, 1, 2, 5, 10, 100)  # bounds of the classes of anonymity set sizes
 FEWEST_PEOPLE = 5  # least number of people at a place on the map: fewer could be recognised
 MOST_PLACES = 2_000  # most places on the map: the most identifying ones
 
@@ -138,13 +138,13 @@ class AnonymitySetSize:
 class People(Drawn):
     """The people at risk, without a name: the most confident claims, and the distribution of margins and doubles.
 
-    `confidence` is how likely claims are right, one by one; None where too few people teach that.
+    `confidence` holds the calibrated probabilities of single matches; None with too few people.
     """
 
     claims: tuple[Claims, ...]
-    sure: tuple[ConfidentClaims, ...]
+    confident: tuple[ConfidentClaims, ...]
     margins: tuple[MarginClass, ...]
-    alike: tuple[AnonymitySetSize, ...]
+    anonymity_sets: tuple[AnonymitySetSize, ...]
     most_confident: Rate
     confidence: Confidence | None
 
@@ -165,9 +165,9 @@ class People(Drawn):
         }
         return rates_frame(names, [claims.precision for claims in self.claims])
 
-    def n_sure(self, level: float) -> int:
+    def n_confident(self, level: float) -> int:
         """Return the largest number of claims with a precision of at least a level; zero with too few claims."""
-        n = next((sure.n_claims for sure in self.sure if sure.level == level), 0)
+        n = next((each.n_claims for each in self.confident if each.level == level), 0)
         return n if n >= FEWEST_CLAIMS else 0
 
 
@@ -187,9 +187,9 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     by_margin = [Claims("margin", *each) for each in zip(numbers, ranked.precisions(numbers), strict=True)]
     people = People(
         claims=(*by_margin, *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
-        sure=tuple(ranked.confident_claims(level) for level in LEVELS),
+        confident=tuple(ranked.confident_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
-        alike=_alike(joint.scenario),
+        anonymity_sets=_anonymity_sets(joint.scenario),
         most_confident=ranked.most_confident,
         confidence=ranked.confidence,
     )
@@ -199,7 +199,7 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
 
 
 def look_closer(joint: AttackResult, progress: Progress = silent) -> tuple[Rate, Confidence | None]:
-    """Return how sure the claims of a joint attack are: by margin, and one by one where enough people teach that.
+    """Return how confident the claims of a joint attack are: by margin, and one by one if enough people teach that.
 
     By margin it is the precision of the 5% of all claims, at least 50, with the largest margins.
 
@@ -324,10 +324,10 @@ def _n_others(tables: Scenario) -> Indices:
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 
-def _alike(tables: Scenario) -> tuple[AnonymitySetSize, ...]:
-    n_users, _ = np.histogram(_n_others(tables), [*ALIKE, math.inf])
-    highs = [*(low - 1 for low in ALIKE[1:]), None]
-    return tuple(AnonymitySetSize(*each) for each in zip(ALIKE, highs, n_users.tolist(), strict=True))
+def _anonymity_sets(tables: Scenario) -> tuple[AnonymitySetSize, ...]:
+    n_users, _ = np.histogram(_n_others(tables), [*SET_SIZES, math.inf])
+    highs = [*(low - 1 for low in SET_SIZES[1:]), None]
+    return tuple(AnonymitySetSize(*each) for each in zip(SET_SIZES, highs, n_users.tolist(), strict=True))
 
 
 def _users(ranked: _Ranked) -> pl.DataFrame:

@@ -890,8 +890,8 @@ def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, gr
     other members do not explain its value in the group.
     """
     everybody = sparse.csr_array((scene.known.shares > 0).astype(np.float64))
-    alike = sparse.csr_array(_rare(known, np.asarray(everybody.sum(axis=0)).ravel()) @ everybody.T)
-    fits = sparse.csr_array(alike @ everybody)
+    similarity = sparse.csr_array(_rare(known, np.asarray(everybody.sum(axis=0)).ravel()) @ everybody.T)
+    fits = sparse.csr_array(similarity @ everybody)
     left = sparse.csr_array(unexplained_sums(scene) + LEFT_OVER * scene.groups.sums)[group]
     candidates = sparse.csr_array(shown.astype(np.float64) - shown.multiply(known > 0))
     candidates.eliminate_zeros()

@@ -186,11 +186,11 @@ def next_few(
 def least_costs(screened: Mapping[Candidate, Trial], keep: UtilityMetric) -> dict[Candidate, Cost]:
     """Return the least that each protection can cost among all users.
 
-    Groups cost less among more users: of these, the cost of what they are added to is all that is sure.
+    Groups cost less among more users. For groups, only the cost of the protection that they are added to is certain.
     """
     costs = _costs(screened, keep)
-    sure = {each: each.base if each.is_cheaper_among_more else each for each in screened}
-    return {each: NOTHING_LOST if of is None else costs.get(of, NOTHING_LOST) for each, of in sure.items()}
+    certain = {each: each.base if each.is_cheaper_among_more else each for each in screened}
+    return {each: NOTHING_LOST if of is None else costs.get(of, NOTHING_LOST) for each, of in certain.items()}
 
 
 def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Candidate]]:
@@ -434,7 +434,7 @@ def find_protection(
     while not isinstance(step := next_step(tried), Done):
         tried = runner.take(step, tried)
     chosen = step.measured if goal.decide == "measured" and step.guaranteed != UNPROTECTED else step.guaranteed
-    why = why_no_noise(released) if noise else "it was not asked for"
+    why = why_no_noise(released) if noise else "it was not requested"
     numbers: dict[Candidate | None, int] = {candidate: number for number, candidate in enumerate(tried.trials)}
     protections = Protections(
         keep=goal.keep,
@@ -589,7 +589,7 @@ class _Runner:
         return trial.judged(goal, is_looked_at=False)
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> tuple[Rate, Confidence | None] | None:
-        """Return how sure claims are; None if that would take too long."""
+        """Return the confidence of claims; None if that would take too long."""
         if candidate == UNPROTECTED:
             return None if self.look is None else self.look(progress)
         tables = self.part.scenario

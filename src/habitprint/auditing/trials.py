@@ -150,7 +150,7 @@ class Trial:
         return RiskEvidence(self.guaranteed, high, self.taken, self.is_full_suite, *claims, is_looked_at=is_looked_at)
 
     def looked_at(self, look: tuple[Rate, Confidence | None] | None, rule: Goal) -> "Trial":
-        """Return the trial with how sure claims are, by the rule for its table; None where that took too long."""
+        """Return the trial with the confidence of its claims, by the rule for its table; None if that took too long."""
         looked = self if look is None else replace(self, most_confident=look[0], confidence=look[1])
         return looked.judged(rule, is_looked_at=True)
 

@@ -148,9 +148,9 @@ def _are_entries_crossed(released: Histograms, known: Histograms) -> bool:
 def _are_places_crossed(released: Histograms, known: Histograms) -> bool:
     """Return whether users of one table are places of the other, where users have other ids in both."""
 
-    def alike(ids: pl.Series, others: pl.Series) -> float:
+    def similarity(ids: pl.Series, others: pl.Series) -> float:
         n_common = int((positions(ids, others) >= 0).sum())
         return n_common / (len(ids) + len(others) - n_common)
 
-    crossed = max(alike(released.users, known.places), alike(released.places, known.users))
-    return crossed >= HALF and 2 * alike(released.places, known.places) < crossed
+    crossed = max(similarity(released.users, known.places), similarity(released.places, known.users))
+    return crossed >= HALF and 2 * similarity(released.places, known.places) < crossed

@@ -207,7 +207,7 @@ def _open_text(files: list[Path], how: Reading) -> Opened:
         tuple(numbers[role] for role in DEGREES if role in numbers),
     )
     found = [dialects.find_dialect(file, how, expected) for file in files]
-    dialects.require_alike(found, files)
+    dialects.require_same(found, files)
     # Files without any fraction do not show the sign, and it does not matter.
     dialect = next((one for one in found if one.decimal == ","), found[0])
     encodings = [one.encoding for one in found]

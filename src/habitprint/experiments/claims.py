@@ -417,7 +417,7 @@ class Extremes(_Compared, frozen=True):
     """Claim the facts that must hold at k = 1 and with a single group."""
 
     claim: str = (
-        "at k = 1 nothing is lost and both accuracies agree, but for users who are alike from the start; "
+        "at k = 1 nothing is lost and both accuracies agree, except for users who are identical from the start; "
         "at k = N all is lost and the cluster is certain"
     )
 
@@ -434,10 +434,12 @@ class Extremes(_Compared, frozen=True):
             )
             lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
-            alike, gap = one.n_identical / first.result.n_users, cluster - user
+            identical, gap = one.n_identical / first.result.n_users, cluster - user
             k = f"k = {last.value:g}"
             yield _exactly(f"{part}: loss at k = 1", one.information_loss, 0.0, is_so=one.information_loss == 0)
-            yield _exactly(f"{part}: users alike, against cluster minus user level", alike, gap, is_so=gap <= alike)
+            yield _exactly(
+                f"{part}: identical users, against cluster minus user level", identical, gap, is_so=gap <= identical
+            )
             yield _exactly(f"{part}: loss at {k}", lost, 1.0, is_so=abs(lost - 1) < TINY)
             yield _exactly(f"{part}: cluster level at {k}", last_cluster, 1.0, is_so=abs(last_cluster - 1) < TINY)
             yield _exactly(f"{part}: least user level, against {k}", least, last_user, is_so=least >= last_user - TINY)

@@ -230,12 +230,12 @@ def refuse_wide(n_columns: int, path: Path) -> None:
         )
 
 
-def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
+def require_same(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
     """Raise `InputError` unless several files have the same format; their encodings may differ.
 
     Examples
     --------
-    >>> require_alike([Dialect(";"), Dialect(",")], [Path("a.csv"), Path("b.csv")])
+    >>> require_same([Dialect(";"), Dialect(",")], [Path("a.csv"), Path("b.csv")])
     Traceback (most recent call last):
     habitprint.errors.InputError: the files have different formats: a.csv (semicolon, UTF-8), but ...
       why: habitprint reads the columns of all files in the same way

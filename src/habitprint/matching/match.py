@@ -181,19 +181,19 @@ def match(
     """
     if "weight" in keywords:
         keywords["weight"] = find_weight(keywords["weight"])
-    asked = msgspec.structs.replace(options or MatchOptions(), **keywords)
-    _check_options(asked)
+    options = msgspec.structs.replace(options or MatchOptions(), **keywords)
+    _check_options(options)
     if backend is not None:
-        return backend.attack(released, known, asked, progress)
+        return backend.attack(released, known, options, progress)
     tables = as_histograms(released, "released"), as_histograms(known, "known")
-    matching = find_matching(*tables, asked, progress)
+    matching = find_matching(*tables, options, progress)
     if not matching.gains.any():
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     return cast("AnyMatching", matching)
 
 
 def find_matching(
-    released: Histograms, known: Histograms, asked: MatchOptions, progress: Progress = silent
+    released: Histograms, known: Histograms, options: MatchOptions, progress: Progress = silent
 ) -> Matching:
     """Return the matching of two tables, without a warning if they share no place.
 
@@ -205,18 +205,18 @@ def find_matching(
     >>> find_matching(one, other, MatchOptions(weight=find_weight("l1"))).n_guesses
     1
     """
-    _check_options(asked)
-    task, streams = Task.of(released, known, asked), seed_streams(asked.seed)
-    if asked.method == "one-by-one":
-        mine, theirs = (equal_users(table, asked.weight) for table in (task.released, task.known))
-        if asked.direction == "released-to-known":
+    _check_options(options)
+    task, streams = Task.of(released, known, options), seed_streams(options.seed)
+    if options.method == "one-by-one":
+        mine, theirs = (equal_users(table, options.weight) for table in (task.released, task.known))
+        if options.direction == "released-to-known":
             return task.with_nearest(find_nearest(mine, theirs, task.sides.evidence, streams[2], progress))
         return task.with_nearest(find_nearest(theirs, mine, task.sides.evidence_back, streams[2], progress))
-    if asked.size is not None:
-        check_size(asked.size, released.n_users, known.n_users)
-    size, evidence = asked.size or task.largest_size, (task.sides.evidence, task.sides.evidence_back)
-    room, nodes = bytes_allowed(asked.max_memory), task.make_nodes(streams)
-    solution = solve_joint(*nodes, evidence, size, epsilon=asked.epsilon, max_memory=room, progress=progress)
+    if options.size is not None:
+        check_size(options.size, released.n_users, known.n_users)
+    size, evidence = options.size or task.largest_size, (task.sides.evidence, task.sides.evidence_back)
+    room, nodes = bytes_allowed(options.max_memory), task.make_nodes(streams)
+    solution = solve_joint(*nodes, evidence, size, epsilon=options.epsilon, max_memory=room, progress=progress)
     potentials = nodes[0].to_users(solution.row_potential), nodes[1].to_users(solution.column_potential)
     pairs = solution.rows, solution.columns, solution.flows
     return task.with_pairs(nodes, pairs, size, streams, Proof(*potentials, solution.price))
@@ -234,7 +234,7 @@ def find_from_both_sides(
     ['released-to-known', 'known-to-released']
     """
     forth = Task.of(released, known, MatchOptions(weight=weight, method="one-by-one", seed=seed))
-    back = replace(forth, asked=msgspec.structs.replace(forth.asked, direction="known-to-released"))
+    back = replace(forth, options=msgspec.structs.replace(forth.options, direction="known-to-released"))
     nodes = equal_users(forth.released, weight), equal_users(forth.known, weight)
     randoms = seed_streams(seed)[2], seed_streams(seed)[2]  # each as if it were alone
     evidence = forth.sides.evidence, forth.sides.evidence_back
@@ -256,14 +256,14 @@ class Task:
 
     released: Histograms
     known: Histograms
-    asked: MatchOptions
+    options: MatchOptions
     sides: Sides
 
     @classmethod
-    def of(cls, released: Histograms, known: Histograms, asked: MatchOptions) -> "Task":
+    def of(cls, released: Histograms, known: Histograms, options: MatchOptions) -> "Task":
         """Put two tables in order."""
         released, known = align(released.in_order(), known.in_order())
-        return cls(released, known, asked, Sides.of(released, known, asked.weight))
+        return cls(released, known, options, Sides.of(released, known, options.weight))
 
     @property
     def largest_size(self) -> int:
@@ -272,7 +272,7 @@ class Task:
 
     def make_nodes(self, streams: Sequence[np.random.Generator]) -> tuple[Nodes, Nodes]:
         """Return the nodes of both sides, in random order."""
-        weight = self.asked.weight
+        weight = self.options.weight
         return make_nodes(self.released, weight, streams[0]), make_nodes(self.known, weight, streams[1])
 
     def with_pairs(
@@ -294,7 +294,7 @@ class Task:
     def with_nearest(self, nearest: Nearest) -> Matching:
         """Return the matching of each user of the side that searches with its nearest."""
         pairs = np.arange(len(nearest.columns)), nearest.columns
-        rows, columns = pairs if self.asked.direction == "released-to-known" else pairs[::-1]
+        rows, columns = pairs if self.options.direction == "released-to-known" else pairs[::-1]
         return self._matching(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
     def _matching(
@@ -310,18 +310,18 @@ class Task:
         return Matching(
             released=self.released.users[rows[sort]].alias("released"),
             known=self.known.users[columns[sort]].alias("known"),
-            weights=to_weights(gains[sort], self.asked.weight),
+            weights=to_weights(gains[sort], self.options.weight),
             gains=gains[sort],
             proof=proof,
             n_nearest=None if n_nearest is None else n_nearest[sort],
             n_released=self.released.n_users,
             n_known=self.known.n_users,
             size=len(sort),
-            method=self.asked.method,
-            direction=self.asked.direction,
-            epsilon=self.asked.epsilon,
-            weight=self.asked.weight,
-            seed=self.asked.seed,
+            method=self.options.method,
+            direction=self.options.direction,
+            epsilon=self.options.epsilon,
+            weight=self.options.weight,
+            seed=self.options.seed,
         )
 
 
@@ -336,36 +336,36 @@ def left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indic
     return random.permutation(np.setdiff1d(np.arange(n_users), used))
 
 
-def _check_options(asked: MatchOptions) -> None:
-    method = asked.method
+def _check_options(options: MatchOptions) -> None:
+    method = options.method
     require_option("method", method, get_args(Method))
-    require_option("direction", asked.direction, get_args(Direction))
-    if method != "one-by-one" and asked.direction != "released-to-known":
+    require_option("direction", options.direction, get_args(Direction))
+    if method != "one-by-one" and options.direction != "released-to-known":
         raise InputError(
-            f"direction '{asked.direction}' does not go with method '{method}'",
+            f"direction '{options.direction}' does not go with method '{method}'",
             why="only one-by-one matching has a side that searches",
             fix="remove the direction, or use the method 'one-by-one'",
         )
-    if method == "one-by-one" and asked.size is not None:
+    if method == "one-by-one" and options.size is not None:
         raise InputError(
-            f"size={asked.size} does not go with method '{method}'",
+            f"size={options.size} does not go with method '{method}'",
             why="one-by-one matching gives each user exactly one pair",
             fix="remove the size, or use the method 'joint'",
         )
-    if method != "approximate" and asked.epsilon is not None:
+    if method != "approximate" and options.epsilon is not None:
         raise InputError(
-            f"epsilon {asked.epsilon!r} does not go with method '{method}'",
+            f"epsilon {options.epsilon!r} does not go with method '{method}'",
             why="only the approximate method may miss a share of the gain",
             fix="remove epsilon, or use the method 'approximate'",
         )
-    if method == "approximate" and asked.epsilon is None:
+    if method == "approximate" and options.epsilon is None:
         raise InputError(
             "the approximate method needs epsilon",
             why="epsilon is the share of the gain that the method may miss",
             fix="use epsilon=0.01 (command line: --epsilon 0.01)",
         )
-    if asked.epsilon is not None:
-        check_epsilon(asked.epsilon)
+    if options.epsilon is not None:
+        check_epsilon(options.epsilon)
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -525,7 +525,7 @@ class MatchingPath(Drawn, Framed, ReadOnly):
     >>> released, known = hp.datasets.town(300, 60)
     >>> path = hp.matching_path(released, known)
     >>> results = [hp.evaluate(path.matching(size), released, known) for size in (30, 300)]
-    >>> results[0].precision < results[1].precision  # the most alike need not be the most confident
+    >>> results[0].precision < results[1].precision  # the largest gain need not be the most confident
     True
     """
 
@@ -558,8 +558,8 @@ class MatchingPath(Drawn, Framed, ReadOnly):
         Matching(2 pairs, joint, jensen-shannon, gap 0)
         """
         check_size(size, self.released.n_users, self.known.n_users)  # None would be as many as possible
-        asked = MatchOptions(weight=self.weight, size=size, seed=self.seed, max_memory=self.max_memory)
-        return match(self.released, self.known, options=asked, progress=progress)
+        options = MatchOptions(weight=self.weight, size=size, seed=self.seed, max_memory=self.max_memory)
+        return match(self.released, self.known, options=options, progress=progress)
 
     def to_table(self) -> pl.DataFrame:
         """Return the path as a table ``size, total_weight, total_gain, price``.
@@ -653,7 +653,7 @@ def find_sizes(
     [1, 3]
     """
     task, streams = Task.of(released, known, MatchOptions(weight=weight, seed=seed)), seed_streams(seed)
-    nodes, room = task.make_nodes(streams), task.asked.max_memory
+    nodes, room = task.make_nodes(streams), task.options.max_memory
     solved = solve_sizes(*nodes, task.sides.evidence, sizes, max_memory=room, progress=progress)
     # Each matching guesses as if it were alone.
     return [task.with_pairs(nodes, pairs, size, deepcopy(streams)) for size, pairs in zip(sizes, solved, strict=True)]

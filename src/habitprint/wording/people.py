@@ -89,7 +89,7 @@ def claims_tiles(people: People) -> Tiles:
             return Tile(label, "–", "too few claims to say")
         return Tile(label, f"{n:,}" if n else "none", "most confident claims")
 
-    return Tiles(tuple(map(tile, people.sure[:N_LEVELS])))
+    return Tiles(tuple(map(tile, people.confident[:N_LEVELS])))
 
 
 def margins_table(people: People) -> Table:
@@ -132,7 +132,7 @@ def anonymity_table(people: People) -> Table:
             return "nobody else" if group.low == 0 else counted(group.low, "other")
         return f"{group.low:,} to {group.high:,} others"
 
-    rows = [[name(group), group.n_users] for group in people.alike]
+    rows = [[name(group), group.n_users] for group in people.anonymity_sets]
     return table("People by the size of their anonymity set", ["Same shares as", "People"], rows)
 
 
@@ -169,8 +169,8 @@ def about_person(found: Explanation) -> str:
         taken = "is re-identified" if found.is_right else f"is matched with {found.named!r}"
     certain = "" if found.probability is None else f"; the attacker is {percent(found.probability)} certain"
     n = found.n_others_identical
-    alike = f"; {counted(n, 'other')} {'has' if n == 1 else 'have'} the same shares" if n else ""
-    return f"{found.user!r} {taken}{certain}{alike}"
+    same = f"; {counted(n, 'other')} {'has' if n == 1 else 'have'} the same shares" if n else ""
+    return f"{found.user!r} {taken}{certain}{same}"
 
 
 def about_shelter(shelter: Shelter) -> str:

@@ -282,7 +282,7 @@ def details(audit: Audit) -> list[str]:
     said = [about_strongest(audit), *_about_reason(audit)]
     if audit.other_time is not None:
         said.append(if_more_is_known(audit))
-    if n_likely := people.n_sure(LIKELY):
+    if n_likely := people.n_confident(LIKELY):
         said.append(fixed_text("likely matches", n=n_likely, level=LIKELY))
     if people.confidence is not None:
         said.append(about_certainty(people.confidence))

@@ -329,9 +329,9 @@ class IndexBlock(NamedTuple):
             starts=np.append(index.starts, index.starts[-1]),
             share_starts=np.append(index.share_starts, index.share_starts[-1]),
         )
-        alike = np.ones(len(own) + 1)
+        equal = np.ones(len(own) + 1)
         if facts is None:
-            return cls(own, index, evidence_of(PlaceFacts(alike, alike), weight))
+            return cls(own, index, evidence_of(PlaceFacts(equal, equal), weight))
         rarity, popularity = (np.append(of_places[own], 1.0) for of_places in (facts.rarity, facts.popularity))
         return cls(own, index, evidence_of(PlaceFacts(rarity, popularity), weight))
 
