@@ -264,6 +264,6 @@ def test_a_picture_that_is_not_there_is_an_error_that_names_those_that_are() -> 
     assert "attacks" in error.value.fix
 
 
-def test_a_long_collection_is_told_by_its_first_items_and_its_number() -> None:
-    assert abbreviated(hp.OnlyPlaces(tuple(range(5)))) == "OnlyPlaces(places=(0, 1, 2, … 5 in all))"
+def test_a_long_collection_is_told_by_its_first_items() -> None:
+    assert abbreviated(hp.OnlyPlaces(tuple(range(5)))) == "OnlyPlaces(places=(0, 1, 2, …))"
     assert len(cut("x" * 99, 10)) == 10

@@ -8,8 +8,9 @@ loads the report when one is called.
 import json
 import math
 import re
+import reprlib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import singledispatch
@@ -268,6 +269,22 @@ class Framed:
         return self.to_table()
 
 
+class _InShort(reprlib.Repr):
+    """Values of any size in a few words: the first items of a collection, and the size of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fillvalue = "…"
+        self.maxtuple = self.maxlist = self.maxdict = FEW
+        self.maxstring = self.maxother = LONGEST_FIELD
+
+    def repr_DataFrame(self, value: pl.DataFrame, _: int) -> str:  # noqa: N802  (named after the type)
+        return f"{value.height:,} rows × {value.width} columns"
+
+    def repr_float(self, value: float, _: int) -> str:
+        return f"{value:.4g}"
+
+
 def abbreviated(value: object) -> str:
     """Return a value as one short line, for the ``repr`` of a record of any size.
 
@@ -279,32 +296,15 @@ def abbreviated(value: object) -> str:
     ...     name: str
     ...     stops: tuple[int, ...]
     >>> abbreviated(Trip("to work", tuple(range(100))))
-    "Trip(name='to work', stops=(0, 1, 2, … 100 in all))"
+    "Trip(name='to work', stops=(0, 1, 2, …))"
     """
     if isinstance(value, msgspec.Struct):
         names: Iterable[str] = value.__struct_fields__
     else:
         assert is_dataclass(value)  # noqa: S101  (our own records only)
         names = (field.name for field in fields(value) if field.repr)
-    shown = (f"{name}={_short(getattr(value, name))}" for name in names)
+    shown = (f"{name}={_InShort().repr(getattr(value, name))}" for name in names)
     return cut(f"{type(value).__name__}({', '.join(shown)})", LONGEST_LINE)
-
-
-def _short(value: object) -> str:
-    if isinstance(value, (tuple, list)):
-        if len(value) <= FEW:
-            inner = ", ".join(map(_short, value)) + ("," if len(value) == 1 and isinstance(value, tuple) else "")
-        else:
-            inner = f"{', '.join(map(_short, value[:FEW]))}, … {len(value):,} in all"
-        return f"({cut(inner, LONGEST_FIELD)})" if isinstance(value, tuple) else f"[{cut(inner, LONGEST_FIELD)}]"
-    if isinstance(value, Mapping):
-        first = ", ".join(f"{_short(key)}: {_short(item)}" for key, item in list(value.items())[:FEW])
-        return f"{{{cut(first, LONGEST_FIELD)}{f', … {len(value):,} in all' if len(value) > FEW else ''}}}"
-    if isinstance(value, pl.DataFrame):
-        return f"{value.height:,} rows × {value.width} columns"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return cut(repr(value), LONGEST_FIELD)
 
 
 def cut(text: str, most: int) -> str:

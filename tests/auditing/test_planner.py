@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from habitprint.attacks import Outcome
-from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, top_places
+from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, rounding, suppression, top_places
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Goal, RiskEvidence, judge
 from habitprint.auditing.reconstruction import TakenApart
 from habitprint.auditing.search import Deepen, Done, Step, Tried, Try, next_step
@@ -137,6 +137,28 @@ def test_what_the_full_suite_refutes_is_not_advised() -> None:
     assert next(each for each in steps if isinstance(each, Deepen)).further == "full suite"
     assert answer(calm).measured == weak
     assert answer(steps).measured == micro_aggregation(11)
+
+
+def test_what_the_full_suite_refutes_decides_nothing_even_if_it_is_guaranteed() -> None:
+    """The one with the least loss tells which others are similar to it: without it, another one is chosen."""
+    goal = Goal(0.2)
+    least, similar, best = suppression(3), rounding(3), top_places(5)
+    trials = {
+        each: made_up(each, 0.01, loss, guaranteed=0.1, goal=goal)
+        for each, loss in ((least, 0.30), (similar, 0.34), (best, 0.36))
+    }
+    kept = {least: 0.0, similar: 0.5, best: 1.0}
+    trials = {
+        each: replace(trial, losses=replace(trial.losses, predictive_value=kept[each]))
+        for each, trial in trials.items()
+    }
+    trials[UNPROTECTED] = unprotected(goal)
+    refuted = replace(trials[least], is_full_suite=True, taken=TakenApart(is_grouped=True))
+    _, calm = run(Tried(goal, trials=trials))
+    _, steps = run(Tried(goal, trials=trials), {least: refuted})
+    assert answer(calm).guaranteed == similar
+    assert answer(steps).guaranteed == best
+    assert answer(steps).best["patterns"] == (best, best)
 
 
 def test_what_only_the_selection_half_passes_is_rejected_and_the_next_in_cost_confirmed() -> None:

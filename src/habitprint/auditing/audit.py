@@ -65,6 +65,7 @@ SCHEMA = "habitprint-audit/9"  # a change of meaning or of a name makes it /10; 
 # The files of an audit's folder; the advice only if a protection is recommended.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
+FILES = (REPORT, RECORD_HTML, RECORD_MD, FACTS, USERS, ADVICE)
 TIMES_AS_MANY = 10  # default of `population`, in multiples of the attacked people
 MOST_USERS = 5_000  # most users on whom coarser places and all protections are tried first
 

@@ -260,18 +260,19 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
         costs = _costs(tried.trials, tried.goal.keep, passing)
         if between := _between(tried, passing, list(costs.values()), by):
             yield Try(between)
-        refuted = None
+        best, refuted = _cheapest(costs), None
         for each in _deciding(costs):
-            evidence = tried.trials[each].evidence(is_looked_at=each in tried.looked_at)
-            if (judged := judge(tried.goal, evidence, by)) is FAIL:
+            is_looked_at = each in tried.looked_at
+            judged = judge(tried.goal, tried.trials[each].evidence(is_looked_at=is_looked_at), by)
+            if judged is FAIL:
                 refuted = each
                 break
-            is_answer = each == _cheapest(costs)
-            yield from _attack_further(tried, each, is_answer=is_answer)
-            if each not in tried.looked_at and (is_answer or judged is OPEN):
+            if not tried.trials[each].is_full_suite:
+                yield Deepen(each, "full suite")
+            if not is_looked_at and (each == best or judged is OPEN):
                 yield Deepen(each, "closer look")
         if refuted is None:
-            return _cheapest(costs)
+            return best
         passing.remove(refuted)
     return (yield from _best(tried, by, tried.goal.keep))
 
@@ -281,15 +282,9 @@ def _best(tried: Tried, by: Decide, keep: UtilityMetric) -> Generator[Step, None
     met = [each for each in tried.trials if judge(tried.goal, tried.trials[each].evidence(), by) is not FAIL]
     costs = _costs(tried.trials, keep, set(met) - {UNPROTECTED})
     for each in _deciding(costs):
-        yield from _attack_further(tried, each, is_answer=each == _cheapest(costs))
+        if not tried.trials[each].is_full_suite:
+            yield Deepen(each, "full suite")
     return _cheapest(costs)
-
-
-def _attack_further(tried: Tried, candidate: Candidate, *, is_answer: bool) -> Generator[Step]:
-    """Run the full suite on the answer, and on protections that the answer depends on, unless guaranteed."""
-    trial = tried.trials[candidate]
-    if not trial.is_full_suite and (is_answer or not trial.guaranteed.is_within(tried.goal.target)):
-        yield Deepen(candidate, "full suite")
 
 
 def _cheapest(costs: Mapping[Candidate, Cost]) -> Candidate | None:

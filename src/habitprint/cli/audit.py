@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 import habitprint as hp
-from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, audit_subject
+from habitprint.auditing.audit import FACTS, FILES, REPORT, USERS, audit_subject
 from habitprint.auditing.compare import distinct_names
 from habitprint.auditing.preparation import MOST_SAMPLED, Subject
 from habitprint.checks.check import check_names
@@ -25,7 +25,7 @@ from habitprint.cli.options import (
     SensitivePlaces,
     given,
     refuse,
-    refuse_inputs,
+    refuse_lost,
     refuse_on_spark,
 )
 from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text, written
@@ -162,8 +162,7 @@ def audit(
     others += beside.train or ()
     refuse_to_train_on(Path(files[0]), beside.train)
     check_folder(beside.out, overwrite=beside.force)
-    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
-        refuse_inputs(beside.out / name, *data, *others)
+    refuse_lost([beside.out / name for name in FILES], [*data, *others])
     columns = TableSpec(
         **{name: getattr(spec, name) for name in Format.__struct_fields__},
         user=spec.user,
@@ -482,7 +481,7 @@ def compare(
     """
     if out is not None:
         check_target(out, overwrite=force)
-        refuse_inputs(out, *(path / FACTS if path.is_dir() else path for path in audits))
+        refuse_lost([out], (path / FACTS if path.is_dir() else path for path in audits))
     found = hp.compare([hp.read_audit(path) for path in audits], map(name_of, audits))
     if out is not None:
         hp.write_comparison(found, out, overwrite=force)
@@ -537,7 +536,7 @@ def record(
         refuse(given(behind), ("--recipient", "--access"), "several audits", why="each audit keeps its own")
     check_target(out, overwrite=force)
     files = [path / FACTS if path.is_dir() else path for path in audits]
-    refuse_inputs(out, *files)
+    refuse_lost([out], files)
     names = distinct_names([name_of(path) for path in audits])
     found = dict(zip(names, map(hp.read_audit, files), strict=True))
     reports = [replace(hp.InputFile.of(file), name=f"{name}/{FACTS}") for name, file in zip(names, files, strict=True)]

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 import habitprint as hp
-from habitprint.cli.options import ForceOption, JsonOption
+from habitprint.cli.options import ForceOption, JsonOption, refuse_lost
 from habitprint.cli.screen import tell, written
 from habitprint.datasets.synthetic import CallsTwin
 from habitprint.errors import InputError, require_option
 from habitprint.flags import OUTPUT, flag
 from habitprint.formatting import percent
-from habitprint.io.files import real_path, write_all
+from habitprint.io.files import write_all
 from habitprint.io.tables import check_writable, table_output
 from habitprint.matching import Method
 from habitprint.progress import Progress, ProgressBar, silent
@@ -76,12 +76,7 @@ def make(
             why="web histories have no antennas",
             fix="remove --antennas, or make call records: habitprint datasets make cdr",
         )
-    if antennas is not None and real_path(antennas) == real_path(out):
-        raise InputError(
-            f"--out and --antennas name the same file, {out}",
-            why="the second table would replace the first",
-            fix="choose two names: --out calls.parquet --antennas antennas.csv",
-        )
+    refuse_lost([out, antennas], [])
     for path in filter(None, (out, antennas)):
         check_writable(path, overwrite=force)
     with ProgressBar() as progress:

@@ -19,7 +19,7 @@ from habitprint.cli.options import (
     JsonOption,
     given,
     refuse,
-    refuse_inputs,
+    refuse_lost,
     refuse_on_spark,
 )
 from habitprint.cli.screen import tell
@@ -469,14 +469,9 @@ def split(
         Users that are counted: both (active in both periods), all (active in either), or a table with a column user.
     """
     outs = (released_out, known_out)
-    if real_path(Path(released_out)) == real_path(Path(known_out)):
-        raise InputError(
-            f"--released and --known name the same file, {released_out}",
-            why="the second table would replace the first",
-            fix="choose two names: --released week1.parquet --known week2.parquet",
-        )
     options: dict[str, Any] = {"users": _to_users(users), "active": spec.active, "count": counted_as(spec)}
     period = period_or(spec, hp.BusiestWeeks(spec.first_day))
+    refuse_lost(outs, [])
     if where.is_spark:
         refuse_to_count_on_spark(spec)
     parts: hp.Split | SparkSplit
@@ -485,7 +480,7 @@ def split(
             inputs, paths = files_of(files), [Path(out) for out in outs]
             for path in paths:
                 check_writable(path, overwrite=force)
-                refuse_inputs(path, *inputs, spec.mapping, users)
+            refuse_lost(paths, [*inputs, spec.mapping, users])
             parts = here = hp.split(open_events(files, spec).events, period, progress=progress, **options)
             label, tables = find_label(inputs), zip(here, paths, strict=True)
             write_all([table_output(part.to_table(), path, label=label) for part, path in tables], overwrite=force)

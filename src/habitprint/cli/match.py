@@ -19,7 +19,7 @@ from habitprint.cli.options import (
     SeedOption,
     check_outputs,
     given,
-    refuse_inputs,
+    refuse_lost,
     refuse_on_spark,
 )
 from habitprint.cli.screen import Note, tell, written
@@ -436,7 +436,7 @@ def train(
     """
     if out is not None:
         check_target(out, overwrite=force)
-        refuse_inputs(out, released_file, known_file, tables.truth)
+        refuse_lost([out], [released_file, known_file, tables.truth])
     with ProgressBar() as progress:
         both = tables.read(released_file, known_file, spec, progress, needs_truth=True)
         found = hp.train(both.released, both.known, truth=both.truth, seed=seed, progress=progress)

@@ -18,6 +18,7 @@ from rich.markup import escape
 from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, CLUSTER, OUTPUT, Record, flag
 from habitprint.io.dialects import Format
+from habitprint.io.files import real_path
 from habitprint.io.tables import check_writable
 from habitprint.progress import Progress
 
@@ -374,26 +375,28 @@ def refuse_on_spark(options: Iterable[Given], names: Collection[str], fix: str) 
     refuse(options, names, "--backend spark", why="executors see some rows or users at a time, and not all", fix=fix)
 
 
-def refuse_inputs(target: Path | str, *inputs: Path | str | None) -> None:
-    """Raise `InputError` if the output is one of the inputs, even under another path.
+def refuse_lost(outputs: Iterable[Path | str | None], inputs: Iterable[Path | str | None]) -> None:
+    """Raise `InputError` if an output is one of the inputs or another output, even under another path.
 
     Examples
     --------
-    >>> refuse_inputs(Path("pairs.csv"), Path("week1.csv"), "same-id", None)
-    >>> refuse_inputs(Path(__file__), __file__)
+    >>> refuse_lost([Path("pairs.csv"), None], ["week1.csv", "same-id"])
+    >>> refuse_lost([__file__], [Path(__file__)])
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write ...options.py: it is one of the inputs
       why: the input would be lost
       fix: choose another name
     """
-    target = Path(target)
-    for path in inputs:
-        if path is not None and Path(path).exists() and target.exists() and target.samefile(path):
-            raise InputError(
-                f"cannot write {target}: it is one of the inputs",
-                why="the input would be lost",
-                fix="choose another name",
-            )
+    read, written = ([Path(each) for each in files if each is not None] for files in (inputs, outputs))
+    for at, path in enumerate(written):
+        kinds = {"input": read, "output": written[:at]}
+        for kind in (kind for kind, others in kinds.items() if any(_is_same(path, each) for each in others)):
+            what, why = f"cannot write {path}: it is one of the {kind}s", f"the {kind} would be lost"
+            raise InputError(what, why=why, fix="choose another name")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return real_path(one) == real_path(other) or (one.exists() and other.exists() and one.samefile(other))
 
 
 def check_outputs(
@@ -407,9 +410,8 @@ def check_outputs(
     """
     if table is not None:
         check_writable(table, overwrite=force)
-        refuse_inputs(table, *inputs)
     if chart is not None:
         from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
 
         check_chart_target(chart, overwrite=force)
-        refuse_inputs(chart, *inputs)
+    refuse_lost((table, chart), inputs)

@@ -13,7 +13,7 @@ import habitprint as hp
 from habitprint.auditing.protecting import Protected, ToProtect, find_earlier_key, go_on_from
 from habitprint.auditing.protecting import protect as protect_table
 from habitprint.cli import events as of_events
-from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
+from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse, refuse_lost
 from habitprint.cli.screen import GATE_FAILED, Mark, Note, tell
 from habitprint.cli.tables import refuse_protected
 from habitprint.conversion import is_release
@@ -23,7 +23,6 @@ from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.formatting import counted, number, percent
 from habitprint.histograms import COLUMNS, TableSpec
 from habitprint.io.dialects import Expected
-from habitprint.io.files import real_path
 from habitprint.io.tables import READERS, read_names, read_table
 from habitprint.mechanisms import files as on_disk
 from habitprint.mechanisms import from_flags
@@ -226,7 +225,7 @@ def protect(
         read += [on_disk.sidecar(files[0]), on_disk.owner_file(files[0]), earlier_key]
     if out is not None:
         on_disk.check_release_target(out, key=key, overwrite=force)
-        _refuse_used_twice([out, on_disk.sidecar(out), on_disk.owner_file(out), key], read)
+        refuse_lost([out, on_disk.sidecar(out), on_disk.owner_file(out), key], read)
     if days is None:
         fix = "give the events that were audited and --advice, or leave it out"
         refuse(
@@ -330,19 +329,6 @@ def _is_table(files: Sequence[Path], advice: hp.Advice, table: TableSpec) -> boo
     except InputError:  # the reader of the file says what is wrong
         return False
     return (set(table.columns) <= names or set(COLUMNS) <= names) and advice.events.time not in names
-
-
-def _refuse_used_twice(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise `InputError` if a file would be lost: one that is read, or another that is written."""
-    taken = {real_path(path) for path in inputs if path is not None}
-    for path in outputs:
-        if path is not None and real_path(path) in taken:
-            raise InputError(
-                f"two outputs have the name {path}",
-                why="the second file would replace the first",
-                fix="give another name with --out or --pseudonyms",
-            )
-        taken |= set() if path is None else {real_path(path)}
 
 
 def _cautions(

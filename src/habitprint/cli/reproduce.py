@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from habitprint.cli.options import ForceOption, JsonOption, given, refuse_inputs
+from habitprint.cli.options import ForceOption, JsonOption, given, refuse_lost
 from habitprint.cli.screen import tell
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName, nearest
@@ -112,9 +112,8 @@ def reproduce(
     sources: dict[DataName, DataSource] = {**find_sources(folders, seed=size.seed, is_quick=size.quick), **own}
     store = make_output(out, force=force)
     read = [file for source in own.values() for file in source.files]
-    for name in (INDEX, *(experiment.name for experiment in experiments)):
-        for ending in ENDINGS:
-            refuse_inputs(out / f"{name}{ending}", *read, *(names or []))
+    pages = [INDEX, *(experiment.name for experiment in experiments)]
+    refuse_lost([out / f"{name}{ending}" for name in pages for ending in ENDINGS], [*read, *(names or [])])
     with ProgressBar() as progress:
         made = run(
             [experiment if size.repeats is None else experiment.repeated(size.repeats) for experiment in experiments],

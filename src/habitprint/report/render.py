@@ -14,7 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
+from habitprint.auditing.audit import ADVICE, FACTS, FILES, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.options import NOBODY, Accountability
 from habitprint.auditing.releasing import INTERNAL, PUBLISH, ReleaseFolder, ToRelease, release_table
@@ -176,9 +176,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     }
     if (advice := internal.advice) is not None:
         writers[ADVICE] = lambda path: _owner_only(path).write_text(advice.to_text(), encoding="utf-8")
-    return write_folder(
-        Path(folder), writers, ours=(REPORT, RECORD_HTML, RECORD_MD, FACTS, USERS, ADVICE), overwrite=overwrite
-    )
+    return write_folder(Path(folder), writers, ours=FILES, overwrite=overwrite)
 
 
 def release(
