@@ -56,19 +56,20 @@ def test_a_long_path_is_drawn_with_few_points_and_to_its_end(n: int) -> None:
 def test_ticks_of_few_sizes_are_whole_numbers_of_pairs() -> None:
     few = hp.matching_path(*hp.datasets.illustration())
     for panel in hp.plot_path(few).to_dict()["vconcat"]:
-        assert panel["encoding"]["x"]["axis"]["values"] == [0, 1, 2, 3, 4]
+        assert panel["layer"][0]["encoding"]["x"]["axis"]["values"] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
 def test_the_picture_says_what_a_pair_can_add_at_most(weight: Any) -> None:
     path = hp.matching_path(RELEASED, KNOWN, weight=weight)
-    chart = hp.plot_path(path).to_dict()
+    gains = hp.plot_path(path).to_dict()["vconcat"][0]
     highest = hp.WEIGHTS[weight].ceiling - hp.WEIGHTS[weight].floor
     if not np.isfinite(highest):  # then nothing bounds it but the data
         highest = path.price[0]
-    assert f"at most {highest:.4g}" in chart["title"]["subtitle"]
-    assert "40 released, 40 known" in chart["title"]["subtitle"]
-    assert chart["vconcat"][0]["encoding"]["y"]["scale"]["domain"] == [0, highest]
+    said = " ".join(gains["title"]["subtitle"])
+    assert f"at most {highest:.4g}" in said
+    assert "40 released, 40 known" in said
+    assert gains["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0, highest]
 
 
 def test_the_precision_of_the_evaluated_sizes_is_drawn_with_its_interval(path: hp.MatchingPath) -> None:
@@ -76,7 +77,7 @@ def test_the_precision_of_the_evaluated_sizes_is_drawn_with_its_interval(path: h
     drawn = pl.DataFrame(points_of(hp.plot_path(path, results), 2))
     assert drawn["size"].to_list() == [10, 40]
     for row, result in zip(drawn.iter_rows(named=True), reversed(results), strict=True):
-        assert row["precision"] == result.precision
+        assert row["value"] == result.precision
         assert result.precision_rate is not None
         assert (row["low"], row["high"]) == result.precision_rate.interval
         assert row["by_chance"] == result.precision_rate.by_chance
@@ -90,7 +91,8 @@ def test_a_picture_opens_as_what_its_name_says(path: hp.MatchingPath, tmp_path: 
     starts = {".svg": b"<svg", ".png": b"\x89PNG", ".html": b"<!DOCTYPE html>", ".json": b"{"}
     assert content.lstrip().startswith(starts[ending])
     if ending == ".json":
-        assert alt.Chart.from_json(content.decode()).to_dict()["title"]["text"] == "The best matching of every size"
+        drawn = alt.Chart.from_json(content.decode()).to_dict()["vconcat"]
+        assert drawn[0]["title"]["text"] == "The best matching of every size"
     assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
 
 

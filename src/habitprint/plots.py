@@ -1,9 +1,9 @@
-"""Pictures of matchings of every size, forecasts and predictions, and files of charts that need no browser."""
+"""Pictures of forecasts of longer periods and of predictions, and files of charts that need no browser."""
 
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,115 +12,16 @@ import polars as pl
 
 from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
-from habitprint.evaluation import Evaluation
-from habitprint.forecasting import Forecast, SizedRate
 from habitprint.io.files import Output, check_target, write_all
-from habitprint.matching import MatchingPath
 from habitprint.prediction import Prediction
-from habitprint.rates import Rate
 from habitprint.wording.prediction import about_lengths, about_prediction
-from habitprint.wording.risk import about_forecast, about_needed
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
 }  # fmt: skip
 UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
-BY_GAIN, BY_PROBABILITY = "the best matching of that size", "the likeliest pairs"
-FEW = 12  # ticks of an axis, one for each pair
-MILLION = 1_000_000  # from here on, a number on an axis is written short
-MOST_STEPS = 1000  # between the points of a line: more say nothing more
 # The menu of an .html file: it saves the picture, and never sends the data to an online editor.
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-
-
-def plot_path(
-    path: MatchingPath, evaluations: Iterable[Evaluation] = (), most_confident: Iterable[Rate] = ()
-) -> "VConcatChart":
-    """Draw the gain of each further pair, and the total weight of the best matching, against the size.
-
-    Parameters
-    ----------
-    path
-        The best matching of every size.
-    evaluations
-        Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
-    most_confident
-        The precision of some numbers of the most confident claims, drawn beside it
-        (`habitprint.training.confident_rates`).
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> released, known = hp.datasets.town(50, 20)
-    >>> path = hp.matching_path(released, known)
-    >>> len(hp.plot_path(path).vconcat)
-    2
-    >>> results = [hp.evaluate(path.matching(size), released, known) for size in (10, 30, 50)]
-    >>> len(hp.plot_path(path, results).vconcat)
-    3
-    """
-    results, rates = list(evaluations), list(most_confident)
-    table, largest = path.to_table(), len(path.sizes)
-    # Enough points to draw it, from no pair at all to the last.
-    nothing = table.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
-    some = pl.concat([nothing, table]).gather_every(-(-table.height // MOST_STEPS))
-    line = _panel(pl.concat([some, table.tail(1)]).unique("size").sort("size"), largest)
-    scale, title = alt.Scale(domain=[0, path.highest_gain]), "gain added by one more pair"
-    panels: list[alt.Chart | alt.LayerChart] = [
-        line.mark_line(interpolate="step-before").encode(
-            y=alt.Y("price:Q", title=title, scale=scale), tooltip=_tips(",d", "size") + _tips(".4f", "price")
-        ),
-        line.mark_line().encode(
-            y=alt.Y("total_weight:Q", title="total weight"), tooltip=_tips(",d", "size") + _tips(".4f", "total_weight")
-        ),
-    ]
-    if results or rates:
-        panels.append(_precisions(sorted(results, key=lambda result: result.size), rates, largest))
-    subtitle = (
-        f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}; "
-        f"a pair can add at most {path.highest_gain:.4g}"
-    )
-    return VConcatChart(vconcat=panels).properties(
-        title=alt.Title("The best matching of every size", subtitle=subtitle)
-    )
-
-
-def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> "LayerChart":
-    """Draw the share re-identified against the number of people: measured, and as a fan for the forecast.
-
-    Parameters
-    ----------
-    forecast
-        Made by `habitprint.forecast`.
-    sizes
-        The measured shares, drawn as dots with their intervals.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> found = hp.forecast(hp.count_impostors(*hp.datasets.town(100, 20)), 1_000)
-    >>> len(plot_forecast(found).layer)
-    5
-    """
-    columns, last = ["people", "share", "low", "high"], forecast.measured
-    fan = pl.DataFrame([(point.n, point.share, point.low, point.high) for point in forecast.fan], columns, orient="row")
-    dots = [(size.n_users, size.rate.value, size.rate.low, size.rate.high) for size in sizes]
-    dots = dots or [(forecast.n_measured, last.value, last.low, last.high)]
-    x = alt.X(
-        "people:Q",
-        title="people",
-        scale=alt.Scale(type="log", nice=False, padding=12),
-        axis=alt.Axis(
-            values=sorted({fan["people"].to_list()[0], forecast.n_measured, forecast.n}),
-            format="~s" if forecast.n >= MILLION else ",d",
-            grid=False,
-        ),
-    )
-    layers = _fan(x, fan, pl.DataFrame(dots, columns, orient="row"), forecast.n_measured)
-    needed = "" if forecast.needed is None else about_needed(forecast.needed)
-    subtitle = [*textwrap.wrap(about_forecast(forecast), 90), *textwrap.wrap(needed, 90)]
-    title = alt.Title("How many would be identified among more people", subtitle=subtitle)
-    return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def _fan(x: alt.X, fan: pl.DataFrame, dots: pl.DataFrame, last: float) -> list[alt.Chart]:
@@ -206,39 +107,8 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
-def _panel(data: pl.DataFrame, largest: int) -> alt.Chart:
-    """Return an empty panel; all have sizes from left to right, and no half pairs."""
-    axis = alt.Axis(format=",d", values=range(largest + 1) if largest <= FEW else alt.Undefined)
-    sizes = alt.X("size:Q", title="pairs given out", axis=axis, scale=alt.Scale(domain=[0, largest]))
-    return alt.Chart(data).encode(x=sizes).properties(width=480, height=160)
-
-
 def _tips(form: str, *columns: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:Q", format=form) for column in columns]
-
-
-def _precisions(evaluations: list[Evaluation], most_confident: list[Rate], largest: int) -> alt.LayerChart:
-    by_gain = [(result.size, rate) for result in evaluations if (rate := result.precision_rate) is not None]
-    by_probability = [(rate.n, rate) for rate in most_confident]
-    rows = [
-        (size, rate.value, rate.low, rate.high, rate.by_chance, order)
-        for order, rates in ((BY_GAIN, by_gain), (BY_PROBABILITY, by_probability))
-        for size, rate in rates
-    ]
-    names = ["size", "precision", "low", "high", "by_chance"]
-    data = pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.Float64), "order": pl.String}, orient="row")
-    panel = _panel(data, largest)
-    if most_confident:
-        legend = alt.Legend(orient="bottom")
-        panel = panel.encode(color=alt.Color("order:N", title="claims", sort=[BY_GAIN, BY_PROBABILITY], legend=legend))
-    axis = alt.Axis(format="%", title=["precision, 95% interval", "(dashed: by chance)"])
-    low = alt.Y("low:Q", axis=axis, scale=alt.Scale(domain=[0, 1]))
-    layers = [
-        panel.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
-        alt.Chart(data).mark_rule(strokeDash=[4, 4]).encode(y="max(by_chance):Q"),  # the same for every size
-        panel.mark_line(point=True).encode(y="precision:Q", tooltip=_tips(",d", "size") + _tips(".2%", *names[1:])),
-    ]
-    return alt.LayerChart(layer=layers)
 
 
 class _Offline:

@@ -98,10 +98,10 @@ def forecast(
         progress("forecasting", 0, 1)
         found = hp.forecast(measured, population, target=target)
         if plot is not None:
-            from habitprint.plots import chart_output, plot_forecast  # noqa: PLC0415  (takes a second: only if needed)
+            from habitprint.plots import chart_output  # noqa: PLC0415  (takes a second: only if needed)
 
             progress("drawing", 0, 1)
-            write_all([chart_output(plot_forecast(found, sizes), plot)], overwrite=force)
+            write_all([chart_output(hp.plot_forecast(found, sizes), plot)], overwrite=force)
     facts = {
         **vars(found),
         "words": about_forecast(found),

@@ -326,10 +326,10 @@ def path(
         most_confident = _count_confident(every_size, found, chosen, progress)
         outputs = [] if out is None else [table_output(every_size.to_table(), out)]
         if plot is not None:
-            from habitprint.plots import chart_output, plot_path  # noqa: PLC0415  (takes a second: only if needed)
+            from habitprint.plots import chart_output  # noqa: PLC0415  (takes a second: only if needed)
 
             progress("drawing", 0, 1)
-            outputs.append(chart_output(plot_path(every_size, results, most_confident), plot))
+            outputs.append(chart_output(hp.plot_path(every_size, results, most_confident), plot))
         if outputs:
             progress("writing", 0, 1)
             write_all(outputs, overwrite=force)

@@ -7,30 +7,41 @@ dark and on paper. A picture has one description, so its dots are not read out.
 import json
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any
 
 import altair as alt
 import numpy as np
+import polars as pl
 from scipy.spatial import ConvexHull
 
 from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import Audit, Pictured
 from habitprint.auditing.compare import Comparison
-from habitprint.auditing.curves import Curve
+from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Order, People, PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
+from habitprint.evaluation import Evaluation
 from habitprint.following import Following
-from habitprint.forecasting import Forecast
+from habitprint.forecasting import Forecast, Measured, SizedRate
 from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
+from habitprint.matching import MatchingPath
 from habitprint.rates import Rate
 from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_text, fixed_texts, table
 from habitprint.wording.following import following_table
 from habitprint.wording.people import about_shelter
-from habitprint.wording.risk import RATE_HEADS, TITLES, about_curve, attacks_table, rate_cells
+from habitprint.wording.risk import (
+    RATE_HEADS,
+    TITLES,
+    about_curve,
+    about_forecast,
+    about_needed,
+    attacks_table,
+    rate_cells,
+)
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 Channel = Callable[[str], Any]  # from the name of a column to its place on an axis
@@ -46,6 +57,8 @@ WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 ROOM = 2.2  # factor on a logarithmic axis, for a name to the right of a line
 FAINTEST = 0.12  # opacity of a place without evidence
 POINTS = 16  # radii of a place without a size, in the bar of a map
+FEW = 12  # ticks of an axis, one for each pair
+MOST_STEPS = 1000  # between the points of a line: more say nothing more
 N_DRAWN = 8  # attacks in the picture; the table has all
 MOST_MAPPED = 10  # places in the table below a map
 SQUARE = np.array([(-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0)])
@@ -427,23 +440,28 @@ def claims_figure(people: People, target: float | None) -> Figure | None:
     """
     if not people.claims:
         return None
-    data = [
-        _flat(each.precision, size=each.n_claims, order=each.order, name=ORDERS[each.order][0])
-        for each in people.claims
-    ]
-    x = alt.X(
-        "size:Q",
-        title="claims made, most confident first",
-        scale=alt.Scale(domain=[0, max(each.n_claims for each in people.claims)], nice=False),
-        axis=alt.Axis(format=",d", tickCount=6),
+    claims = [(ORDERS[each.order][0], each.n_claims, each.precision) for each in people.claims]
+    largest = max(each.n_claims for each in people.claims)
+    spec = _precision_picture(claims, _sizes("claims made, most confident first", largest), target)
+    line = "" if target is None else f" Dashed level: limit, {percent(target)}."
+    caption = fixed_text("key: claims", line=line)
+    tables = tuple(
+        _rates_table(title, "Claims", [(each.n_claims, each.precision) for each in people.claims if each.order == name])
+        for name, (_, title) in ORDERS.items()
     )
+    return Figure("Precision of the most confident claims", caption, (Picture("claims-picture", spec),), tables)
+
+
+def _precision_picture(claims: Sequence[tuple[str, int, Rate]], x: alt.X, target: float | None = None) -> Spec:
+    """Draw how many of some numbers of claims are right, in one order or in two; the first one stands out."""
+    data = [_flat(rate, size=size, name=order) for order, size, rate in claims]
     y = _shares(alt.Y, 1, RIGHT)
     base = _rows(data).encode(x=x)
     tips = [alt.Tooltip("size:Q", title="claims", format=",d"), *_rate_tips("in order")]
-    by_margin, by_size = (base.transform_filter(alt.datum.order == order) for order in ORDERS)
-    main, other = (each.encode(y=y("value"), tooltip=tips) for each in (by_margin, by_size))
+    is_first = alt.datum.name == claims[0][0]
+    main, other = (base.transform_filter(each).encode(y=y("value"), tooltip=tips) for each in (is_first, ~is_first))
     layers = [
-        by_margin.mark_area(style="band").encode(y=y("low"), y2="high:Q"),
+        base.transform_filter(is_first).mark_area(style="band").encode(y=y("low"), y2="high:Q"),
         *([] if target is None else [_rule(target, y=y("target"))]),
         base.mark_line(style="chance").encode(y="max(by_chance):Q"),
         other.mark_line(style="other-line"),
@@ -451,14 +469,90 @@ def claims_figure(people: People, target: float | None) -> Figure | None:
         main.mark_line(style="main-line"),
         _dots(main, 50),
     ]
-    line = "" if target is None else f" Dashed level: limit, {percent(target)}."
-    caption = fixed_text("key: claims", line=line)
-    spec = _spec(layers, HEIGHT, "Share of claims that are right against the number of claims.")
-    tables = tuple(
-        _rates_table(title, "Claims", [(each.n_claims, each.precision) for each in people.claims if each.order == name])
-        for name, (_, title) in ORDERS.items()
+    return _spec(layers, HEIGHT, "Share of claims that are right against the number of claims.")
+
+
+def _sizes(title: str, largest: int) -> alt.X:
+    """Return the axis of numbers of pairs or claims; few of them have a tick each, and there are no half ones."""
+    ticks = {"values": list(range(largest + 1))} if largest <= FEW else {"tickCount": 6}
+    scale = alt.Scale(domain=[0, largest], nice=False)
+    return alt.X("size:Q", title=title, scale=scale, axis=alt.Axis(format=",d", **ticks))
+
+
+def path_figure(
+    path: MatchingPath, evaluations: Iterable[Evaluation] = (), most_confident: Iterable[Rate] = ()
+) -> Figure:
+    """Draw the gain of each further pair, the total weight of the best matching, and the precision, against the size.
+
+    Parameters
+    ----------
+    path
+        The best matching of every size.
+    evaluations
+        Evaluations of the matchings of some sizes: their precision is drawn, with its interval.
+    most_confident
+        The precision of some numbers of the likeliest pairs, drawn beside it (`habitprint.training.confident_rates`).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> len(path_figure(hp.matching_path(*hp.datasets.town(50, 20))).pictures)
+    2
+    """
+    made, x = path.to_table(), _sizes("pairs given out", len(path.sizes))
+    # Enough points to draw it, from no pair at all to the last.
+    nothing = made.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
+    some = pl.concat([nothing, made]).gather_every(-(-made.height // MOST_STEPS))
+    line = _rows(pl.concat([some, made.tail(1)]).unique("size").sort("size").to_dicts()).encode(x=x)
+    gain = alt.Y("price:Q", title="gain added by one more pair", scale=alt.Scale(domain=[0, path.highest_gain]))
+    total = alt.Y("total_weight:Q", title="total weight")
+    pair = alt.Tooltip("size:Q", title="pairs", format=",d")
+    gains = line.mark_line(style="main-line", interpolate="step-before").encode(
+        y=gain, tooltip=[pair, alt.Tooltip("price:Q", title="gain", format=".4f")]
     )
-    return Figure("Precision of the most confident claims", caption, (Picture("claims-picture", spec),), tables)
+    totals = line.mark_line(style="main-line").encode(
+        y=total, tooltip=[pair, alt.Tooltip("total_weight:Q", title="total weight", format=".4f")]
+    )
+    users = f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}"
+    most = f"{users}; a pair can add at most {path.highest_gain:.4g}"
+    pictures = [
+        Picture("gain", _spec([gains], PANEL, "Gain of each further pair."), "The best matching of every size", most),
+        Picture("total", _spec([totals], PANEL, "Total weight against the size."), "Total weight"),
+    ]
+    claims = [("the likeliest pairs", rate.n, rate) for rate in most_confident]
+    rates = [(each.size, each.precision_rate) for each in sorted(evaluations, key=lambda each: each.size)]
+    claims += [("the best matching of that size", size, rate) for size, rate in rates if rate is not None]
+    if claims:
+        lines = ". Broken line: ".join(dict.fromkeys(order for order, _, _ in claims))
+        key = f"Line with its 95% interval: {lines}. Dotted: by chance."
+        pictures.append(Picture("precision", _precision_picture(claims, x), "Precision", key))
+    return Figure("The best matching of every size", "", tuple(pictures))
+
+
+def forecast_figure(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> Figure:
+    """Draw the share re-identified against the number of people: measured, and as a fan for the forecast.
+
+    Parameters
+    ----------
+    forecast
+        Made by `habitprint.forecast`.
+    sizes
+        The measured shares; without them, that of all people.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.forecast(hp.count_impostors(*hp.datasets.town(100, 20)), 1_000)
+    >>> forecast_figure(found).pictures[0].name
+    'forecast'
+    """
+    measured = list(sizes) or [Measured(forecast.n_measured, forecast.measured)]
+    points = (Point(each.n_users, f"{each.n_users:,} people", each.rate, each.rate.n) for each in measured)
+    curve = Curve("users", "people", "random groups", tuple(points))
+    end = axis_end(max([each.rate.high for each in measured] + [each.high for each in forecast.fan]))
+    said = [about_forecast(forecast), "" if forecast.needed is None else about_needed(forecast.needed)]
+    picture = Picture("forecast", curve_picture(curve, None, end, forecast), caption=" ".join(said).strip())
+    return Figure("How many would be identified among more people", "", (picture,))
 
 
 def _rates_table(caption: str, head: str, rates: Sequence[tuple[object, Rate]]) -> Table:

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import textwrap
+from collections.abc import Iterable
 from functools import cache
 
 import altair as alt
@@ -24,15 +25,16 @@ from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.following import Following
-from habitprint.forecasting import Forecast
+from habitprint.forecasting import Forecast, SizedRate
 from habitprint.formatting import counted, cut, headed, moment, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
-from habitprint.plots import drawable, offline, plot_lengths, plot_path, plot_prediction
+from habitprint.plots import LayerChart, VConcatChart, drawable, offline, plot_lengths, plot_prediction
 from habitprint.prediction import Prediction
+from habitprint.rates import Rate
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
@@ -246,8 +248,7 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
         case Audit():
             figure = charts.figures_of(value)[picture]
         case MatchingPath():
-            title = "Gain of each further pair, and total weight, against the size"
-            figure = Figure(title, "", (Picture("path", plot_path(value).to_dict()),))
+            figure = charts.path_figure(value)
         case Prediction():
             figure = Figure("Prediction", "", (Picture("prediction", plot_prediction(value).to_dict()),))
         case LengthForecast():
@@ -292,10 +293,55 @@ def draw(value: object, picture: Pictured | None = None) -> alt.TopLevelMixin:
     return _chart(figure_of(value, picture or "answer"))
 
 
-def _chart(figure: Figure) -> alt.TopLevelMixin:
+def plot_path(
+    path: MatchingPath, evaluations: Iterable[Evaluation] = (), most_confident: Iterable[Rate] = ()
+) -> LayerChart | VConcatChart:
+    """Draw the gain of each further pair, and the total weight of the best matching, against the size.
+
+    Parameters
+    ----------
+    path
+        The best matching of every size.
+    evaluations
+        Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
+    most_confident
+        The precision of some numbers of the most confident claims, drawn beside it
+        (`habitprint.training.confident_rates`).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(50, 20)
+    >>> path = hp.matching_path(released, known)
+    >>> results = [hp.evaluate(path.matching(size), released, known) for size in (10, 30, 50)]
+    >>> len(hp.plot_path(path).vconcat), len(hp.plot_path(path, results).vconcat)
+    (2, 3)
+    """
+    return _chart(charts.path_figure(path, evaluations, most_confident))
+
+
+def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> LayerChart | VConcatChart:
+    """Draw the share re-identified against the number of people: measured, and as a fan for the forecast.
+
+    Parameters
+    ----------
+    forecast
+        Made by `habitprint.forecast`.
+    sizes
+        The measured shares, drawn as dots with their intervals.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.forecast(hp.count_impostors(*hp.datasets.town(100, 20)), 1_000)
+    >>> type(plot_forecast(found)).__name__
+    'LayerChart'
+    """
+    return _chart(charts.forecast_figure(forecast, sizes))
+
+
+def _chart(figure: Figure) -> LayerChart | VConcatChart:
     """Return a figure as one chart: with the colours of the page on paper, and a width of its own."""
-    if "vconcat" in figure.pictures[0].spec:  # several panels, complete already
-        return offline(figure.pictures[0].spec)
     panels: list[charts.Spec] = []
     datasets: charts.Spec = {}
     for picture in figure.pictures:
