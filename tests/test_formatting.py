@@ -201,7 +201,7 @@ def test_a_card_tells_what_matters() -> None:
     assert "of people can be re-identified. Target: " in shown["audit"]
     assert "data:image/svg+xml" in shown["audit"]
     assert all(word in shown["matching"] for word in ("Total weight", "optimal", "person 0", "24"))
-    assert all(word in shown["split"] for word in ("counted", "outside both periods", "all rows"))
+    assert all(word in shown["split"] for word in ("Counted", "Outside both periods", "All rows"))
     assert all(word in shown["release"] for word in ("3-anonymity", "holds", "Information loss", "Row pointed at"))
 
 

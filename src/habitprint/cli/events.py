@@ -39,6 +39,7 @@ from habitprint.periods.split import SIDES, Sides
 from habitprint.progress import ProgressBar
 from habitprint.wording.blocks import Block, Command, Text, table, terms
 from habitprint.wording.findings import told
+from habitprint.wording.scope import about_check, uses_table
 
 if TYPE_CHECKING:
     from habitprint.backends.spark import SparkSplit
@@ -401,19 +402,9 @@ def inspect(files: EventFiles, reading: Reading, stays: StaysOption = None, as_j
 
 
 def _about_check(found: hp.EventsCheck, read_as: ReadAs) -> list[Block]:
-    ends = f"{found.first:%Y-%m-%d %H:%M:%S} to {found.last:%Y-%m-%d %H:%M:%S} ({found.time_zone})"
     blocks: list[Block] = [
-        terms(
-            ("read as", read_as.words),
-            ("rows", f"{found.n_rows:,}"),
-            ("can be used", f"{found.n_used:,}"),
-            *(("  not:", f"{n_rows:,} where {reason}") for reason, n_rows in found.unused.items()),
-            ("users", f"{found.n_users:,}"),
-            ("places", "none, but positions" if found.n_places is None else f"{found.n_places:,}"),
-            ("first, last", ends),
-            ("repeated rows", f"{found.n_repeats:,}"),
-            ("shared histories", f"{found.shared.n_users:,} users"),
-        ),
+        terms(("Read as", read_as.words)),
+        about_check(found),
         # As commands, which are never broken: some end in an option to paste.
         *(Command(*told(finding, stops="stops an audit").split(": ", 1)) for finding in found.findings),
     ]
@@ -502,14 +493,10 @@ def split(
     backend = "".join(f" {option.words}" for option in given(where) if option.name in ("--backend", "--master"))
     blocks = [
         Text(parts.periods),
+        uses_table(parts.accounting, parts.n_rows),
         terms(
-            ("rows", f"{parts.n_rows:,}"),
-            ("  counted", f"{parts.n_used:,}"),
-            ("  outside both periods", f"{parts.n_outside:,}"),
-            ("  of users with too few events, or not selected", f"{parts.n_of_others:,}"),
-            *(("  not used", f"{n_rows:,} where {reason}") for reason, n_rows in parts.unused.items()),
-            ("users", f"{sides}, of {parts.n_users_seen:,} seen in either period"),
-            ("places", f"{parts.n_places[0]:,} released, {parts.n_places[1]:,} known"),
+            ("Users", f"{sides}, of {parts.n_users_seen:,} seen in either period"),
+            ("Places", f"{parts.n_places[0]:,} released, {parts.n_places[1]:,} known"),
         ),
         Command("Written to", f"{released_out} and {known_out}"),
         Command("Next", f"habitprint match {released_out} {known_out} --truth same-id{backend}"),

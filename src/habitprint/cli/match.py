@@ -33,7 +33,7 @@ from habitprint.cli.tables import (
 from habitprint.conversion import refuse_release
 from habitprint.evaluation import pair_chances
 from habitprint.flags import OUTPUT, flag
-from habitprint.formatting import counted, number, percent
+from habitprint.formatting import counted, percent
 from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.io.files import check_target, write_all
 from habitprint.io.tables import read_table, table_output, write_table
@@ -41,14 +41,14 @@ from habitprint.matching.match import NO_SHARED_PLACE, SolverOptions
 from habitprint.progress import Progress, ProgressBar
 from habitprint.training import confident_rates
 from habitprint.truth import common_users
-from habitprint.wording.blocks import Block, Cell, Command, Heading, Table, Terms, Text, table, terms
+from habitprint.wording.blocks import Block, Cell, Command, Heading, Text, table, terms
 from habitprint.wording.risk import (
-    N_ATTACKS,
+    about_evaluation,
     about_evidence,
-    about_guesses,
+    about_pairs,
     about_proof,
     chosen_in_training,
-    shares_table,
+    tell_training,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ def match(
     }
     if spark is None:
         facts["pairs"] = found.pairs if out is None else None
-    blocks: list[Block] = [found.about, *([Text(NO_TRUTH)] if result is None else [])]
+    success = [] if result is None else about_evaluation(result)
+    blocks: list[Block] = [terms(*found.about, *success), *([] if success else [Text(NO_TRUTH)])]
     if out is not None:
         blocks.append(Command(f"{counted(matching.size, 'pair')} written to", out))
     else:
@@ -145,7 +146,7 @@ class _Found:
     matching: "hp.Matching | SparkMatching"
     result: hp.Evaluation | None
     pairs: pl.DataFrame
-    about: Terms
+    about: list[tuple[str, str]]
     facts: Mapping[str, object]
     notes: list[Note]
 
@@ -170,7 +171,10 @@ def _match_here(
         "direction": matching.direction if matching.method == "one-by-one" else None,
         "chosen": chosen.words,
     }
-    return _Found(matching, result, pairs, describe_matching(matching, both.released, both.known, result), facts, notes)
+    shared = f"{_sizes_of(both.released)}, {n_shared_places(both.released, both.known):,} of them known"
+    method = matching.method if matching.gap is not None else f"{matching.method}, {matching.direction}"
+    about = [("released", shared), ("known", _sizes_of(both.known)), *_about_matching(matching, method)]
+    return _Found(matching, result, pairs, about, facts, notes)
 
 
 def _match_on_spark(
@@ -202,7 +206,8 @@ def _match_on_spark(
     times, n_added = counted(len(matching.rounds), "time"), sum(one.n_added for one in matching.rounds)
     moved = f"{sum(one.n_bytes for one in matching.rounds) / 1e6:,.1f} MB moved"
     looked = ("on the cluster", f"all pairs looked at {times}, {n_added:,} brought here, {moved}")
-    about = _about_matching(matching, [counted(n, "user") for n in sizes], matching.method, result, looked)
+    about = [(name, counted(n, "user")) for name, n in zip(("released", "known"), sizes, strict=True)]
+    about += [*_about_matching(matching, matching.method), looked]
     notes = [Note(NO_SHARED_PLACE)] if matching.n_guesses == matching.size else []
     return _Found(matching, result, first, about, facts, notes)
 
@@ -229,47 +234,16 @@ def _first_pairs(pairs: pl.DataFrame, size: int) -> list[Block]:
     return [Heading(title), table(title, ["released", "known", "weight"], rows), *left]
 
 
-def describe_matching(
-    matching: hp.Matching, released: hp.Histograms, known: hp.Histograms, result: hp.Evaluation | None = None
-) -> Terms:
-    """Return the block that describes a matching: tables, options, proof, and users re-identified.
-
-    Examples
-    --------
-    >>> released, known = hp.datasets.illustration()
-    >>> [term.name for term in describe_matching(hp.match(released, known), released, known).items]
-    ['released', 'known', 'pairs', 'total weight', 'proof']
-    """
-    ours, theirs = (f"{counted(side.n_users, 'user')}, {counted(side.n_places, 'place')}" for side in (released, known))
-    how = f"{matching.method}, {matching.direction}" if matching.gap is None else matching.method
-    shared = f"{n_shared_places(released, known):,} of them known"
-    return _about_matching(matching, [f"{ours}, {shared}", theirs], how, result)
-
-
-def _about_matching(
-    matching: "hp.Matching | SparkMatching",
-    sizes: Sequence[str],
-    how: str,
-    result: hp.Evaluation | None,
-    *more: tuple[str, str],
-) -> Terms:
-    success: list[tuple[str, str]] = []
-    if result is not None:
-        names = ("accuracy", "precision", "cluster accuracy")
-        rates = (result.accuracy_rate, result.precision_rate, result.cluster_rate)
-        success = [
-            ("identified", f"{number(result.expected_correct)} of {counted(result.n_common, 'common user')}"),
-            *((name, "not defined" if rate is None else rate.words) for name, rate in zip(names, rates, strict=True)),
-        ]
-    return terms(
-        ("released", sizes[0]),
-        ("known", sizes[1]),
-        ("pairs", f"{matching.size:,}{about_guesses(matching.n_guesses)}"),
-        ("total weight", f"{matching.total_weight:.10g}  ({matching.weight.name}, {how}, seed {matching.seed})"),
+def _about_matching(matching: "hp.Matching | SparkMatching", method: str) -> list[tuple[str, str]]:
+    return [
+        ("pairs", about_pairs(matching.size, matching.n_guesses)),
+        ("total weight", f"{matching.total_weight:.10g}  ({matching.weight.name}, {method}, seed {matching.seed})"),
         ("proof", about_proof(matching.gap, matching.bound, matching.size)),
-        *more,
-        *success,
-    )
+    ]
+
+
+def _sizes_of(side: hp.Histograms) -> str:
+    return f"{counted(side.n_users, 'user')}, {counted(side.n_places, 'place')}"
 
 
 def path(
@@ -442,11 +416,10 @@ def train(
         found = hp.train(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
     if out is not None:
         hp.write_weight(found.weight, out, overwrite=force)
-    words, evidence = chosen_in_training(found), about_evidence(found.trained.by_kind)
     facts = {
         "best": found.best.outcome.name,
-        "words": words,
-        "trained": evidence,
+        "words": chosen_in_training(found),
+        "trained": about_evidence(found.trained.by_kind),
         "n_people": found.trained.n_people,
         "seed": found.seed,
         "attacks": [
@@ -457,19 +430,4 @@ def train(
         "out": out,
     }
     use = [] if out is None else [Command(f"{found.weight.name} written to {out}. Use it with", f"--weight {out}")]
-    blocks = [
-        _about_attacks(found),
-        Text(words),
-        Text(f"In the trained weight: {evidence[:1].lower()}{evidence[1:]}"),
-        *use,
-    ]
-    tell(facts, blocks, both.notes(), as_json=as_json)
-
-
-def _about_attacks(found: hp.Training) -> Table:
-    """Return the strongest attacks of a training, that of the paper, and the one that was chosen."""
-    ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
-    shown = dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
-    marks = {True: " (best)", False: ""}
-    rates = [(f"{each.outcome.name}{marks[each is found.best]}", each.rate, each is found.best) for each in shown]
-    return shares_table("Attack in training", rates)
+    tell(facts, [*tell_training(found), *use], both.notes(), as_json=as_json)

@@ -389,10 +389,13 @@ def refuse_lost(outputs: Iterable[Path | str | None], inputs: Iterable[Path | st
     """
     read, written = ([Path(each) for each in files if each is not None] for files in (inputs, outputs))
     for at, path in enumerate(written):
-        kinds = {"input": read, "output": written[:at]}
-        for kind in (kind for kind, others in kinds.items() if any(_is_same(path, each) for each in others)):
-            what, why = f"cannot write {path}: it is one of the {kind}s", f"the {kind} would be lost"
-            raise InputError(what, why=why, fix="choose another name")
+        if any(_is_same(path, each) for each in read):
+            what, why = "it is one of the inputs", "the input would be lost"
+        elif any(_is_same(path, each) for each in written[:at]):
+            what, why = "two outputs have this name", "the second file would replace the first"
+        else:
+            continue
+        raise InputError(f"cannot write {path}: {what}", why=why, fix="choose another name")
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -26,7 +26,7 @@ from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.following import Following
 from habitprint.forecasting import Forecast, SizedRate
-from habitprint.formatting import counted, cut, headed, moment, number, percent, sentence
+from habitprint.formatting import counted, cut, headed, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
@@ -38,11 +38,10 @@ from habitprint.rates import Rate
 from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
-from habitprint.wording import compare, following, people, protections, releases, risk
+from habitprint.wording import compare, following, people, protections, releases, risk, scope
 from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
 from habitprint.wording.findings import words_of
 from habitprint.wording.prediction import about_lengths, lengths_table, tell_prediction
-from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import first_screen
 
 N_ROWS = 5  # that are shown of a table
@@ -65,7 +64,7 @@ def to_html(value: object) -> str:
     return render_card(card_of(value), as_image)
 
 
-def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (one case for each kind)
+def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912  (one case for each kind)
     """Return the card that a notebook shows of a value.
 
     Examples
@@ -84,29 +83,18 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             note = "The first valid rows. The others are read when something is computed."
             return _card("Events", Text(value.origin), facts, _rows(value.usable.head(N_ROWS).collect()), Text(note))
         case EventsCheck():
-            facts = terms(
-                ("Rows", f"{value.n_rows:,}, of which {value.n_used:,} are valid"),
-                *((f"Invalid: {reason}", f"{n:,}") for reason, n in value.unused.items()),
-                ("Users", f"{value.n_users:,}"),
-                ("Places", "" if value.n_places is None else f"{value.n_places:,}"),
-                ("From, to", f"{moment(value.first)} to {moment(value.last)} ({value.time_zone})"),
-                ("Repeated rows", f"{value.n_repeats:,}"),
-                ("Users who share their history", f"{value.shared.n_users:,}"),
-            )
             grave = (Caution(words_of(found)) for found in value.findings if found.is_grave)
-            return _card("Events, checked", Text(value.source), facts, *grave)
+            return _card("Events, checked", Text(value.source), scope.about_check(value), *grave)
         case Split():
             facts = terms(
                 ("Released", f"{value.released_span.words}: {counted(value.released.n_users, 'user')}"),
                 ("Known", f"{value.known_span.words}: {counted(value.known.n_users, 'user')}"),
                 ("In both", counted(value.n_common, "user")),
             )
-            uses = [*value.to_frame().iter_rows(), ("all rows", value.n_rows)]
-            shown = [[use, n, n / max(value.n_rows, 1)] for use, n in uses]
-            return _card("Split", Text(value.source), facts, table("", ["rows by use", "rows", "share"], shown))
+            return _card("Split", Text(value.source), facts, scope.uses_table(value.accounting, value.n_rows))
         case Matching():
             facts = terms(
-                ("Pairs", f"{value.size:,}{risk.about_guesses(value.n_guesses)}"),
+                ("Pairs", risk.about_pairs(value.size, value.n_guesses)),
                 ("Users", f"{value.n_released:,} released, {value.n_known:,} known"),
                 ("Method", f"{value.method}, by {value.weight_name}"),
                 ("Total weight", f"{value.total_weight:.6g}"),
@@ -123,32 +111,21 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
         case LikelyPairs():
             return _card("Likely pairs", Text(value.words), _rows(value.to_frame()))
         case Evaluation():
-            facts = terms(
-                ("Correct", f"{number(value.expected_correct)} of {counted(value.size, 'pair')}"),
-                ("Users on both sides", f"{value.n_common:,}"),
-                ("Guesses", f"{value.n_guesses:,}"),
-            )
-            return _card("Evaluation", facts, _rows(value.to_frame()))
+            return _card("Evaluation", terms(*risk.about_evaluation(value)), _rows(value.to_frame()))
         case Release():
             return _card("Release", Text(_size(value.histograms)), *_release(value), _rows(value.to_frame()))
         case Losses():
             return _card("Losses against the original", terms(*_losses(value)))
         case Training():
-            facts = terms(
-                ("Best attack", f"{value.best.outcome.name}: {value.best.rate.words}"),
-                ("People", f"{value.trained.n_people:,}"),
-                ("Evidence", risk.about_evidence(value.trained.by_kind)),
-            )
-            frame = value.to_frame().sort("share", descending=True, maintain_order=True).drop("is_best")
-            return _card("Training", facts, _rows(frame))
+            return _card("Training", *risk.tell_training(value))
         case Audit():
-            more = filter(None, (about_scope(value.data.scope), risk.on_all_people(value), risk.among_more(value)))
+            more = filter(
+                None, (scope.about_scope(value.data.scope), risk.on_all_people(value), risk.among_more(value))
+            )
             said = *first_screen(value), figure_of(value), *map(Text, more)
             return _card(f"Audit of {value.run.source}", *said)
         case Forecast():
-            needed = "" if value.needed is None else risk.about_needed(value.needed)
-            facts = terms(("People needed", needed), ("Method", risk.about_law(value)))
-            return _card("Forecast", Text(risk.about_forecast(value)), facts, _rows(value.to_frame()))
+            return _card("Forecast", *map(Text, risk.tell_forecast(value)), _rows(value.to_frame()))
         case Prediction():
             return _card("Prediction", *tell_prediction(value))
         case LengthForecast():

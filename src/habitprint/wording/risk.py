@@ -17,8 +17,9 @@ from habitprint.auditing.curves import (
     change_of,
     trend_of,
 )
+from habitprint.evaluation import Evaluation
 from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
-from habitprint.formatting import at_most, counted, headed, in_column, percent, rounded_up, whole
+from habitprint.formatting import at_most, counted, headed, in_column, number, percent, rounded_up, whole
 from habitprint.matching.matching import EXACT, gap_and_share
 from habitprint.rates import LEVEL, IntervalMethod, Rate
 from habitprint.singling_out import MOST_KNOWN, SinglingOut
@@ -89,16 +90,58 @@ def about_proof(gap: float | None, bound: float | None, size: int) -> str:
     return f"{about_gap(gap)}: {counted(size, 'pair')} gain at most {bound:.10g} (gap {gap_and_share(gap)[0]})"
 
 
-def about_guesses(n_guesses: int) -> str:
-    """Say how many pairs are guesses, after their number; nothing where none is.
+def about_pairs(n: int, n_guesses: int) -> str:
+    """Return the number of pairs, and how many of them are guesses.
 
     Examples
     --------
-    >>> about_guesses(3)
-    ', including 3 guesses without a shared place'
+    >>> about_pairs(40, 3)
+    '40, including 3 guesses without a shared place'
     """
     guesses = "guess" if n_guesses == 1 else "guesses"
-    return f", including {n_guesses:,} {guesses} without a shared place" if n_guesses else ""
+    return f"{n:,}{f', including {n_guesses:,} {guesses} without a shared place' if n_guesses else ''}"
+
+
+def about_evaluation(found: Evaluation) -> list[tuple[str, str]]:
+    """Return how many users a matching re-identifies: their number, and each rate with its name.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(20, 6)
+    >>> [name for name, _ in about_evaluation(hp.evaluate(hp.match(released, known), released, known))]
+    ['identified', 'accuracy', 'precision', 'cluster accuracy']
+    """
+    rates = {
+        "accuracy": found.accuracy_rate,
+        "precision": found.precision_rate,
+        "cluster accuracy": found.cluster_rate,
+    }
+    return [
+        ("identified", f"{number(found.expected_correct)} of {counted(found.n_common, 'common user')}"),
+        *((name, "not defined" if rate is None else rate.words) for name, rate in rates.items()),
+    ]
+
+
+def tell_training(found: Training) -> list[Block]:
+    """Return the strongest attacks of a training, that of the paper and the chosen one; the choice; and the evidence.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> [block.kind for block in tell_training(hp.train(*hp.datasets.town(80, 30)))]
+    ['table', 'text', 'text']
+    """
+    ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
+    shown = dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
+    marks = {True: " (best)", False: ""}
+    rates = [(f"{each.outcome.name}{marks[each is found.best]}", each.rate, each is found.best) for each in shown]
+    evidence = about_evidence(found.trained.by_kind)
+    return [
+        shares_table("Attack in training", rates),
+        Text(chosen_in_training(found)),
+        Text(f"In the trained weight: {evidence[:1].lower()}{evidence[1:]}"),
+    ]
 
 
 def about_strongest(audit: Audit) -> str:

@@ -1,11 +1,13 @@
 """Sentences about the data of an audit: people, time, rows, and losses."""
 
+from collections.abc import Mapping
 from datetime import date
 
 from habitprint.auditing.preparation import DataFacts, EventsFacts, Scope
-from habitprint.formatting import counted, moment, number, percent, sentence
+from habitprint.checks import EventsCheck
+from habitprint.formatting import counted, headed, moment, number, percent, sentence
 from habitprint.periods.day_table import in_words as day_in_words
-from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Text, fixed_text, table, terms
+from habitprint.wording.blocks import Block, Bullets, Cell, Heading, Table, Terms, Text, fixed_text, table, terms
 from habitprint.wording.findings import written
 
 
@@ -137,13 +139,44 @@ def _tables(data: DataFacts) -> Table:
 
 def _rows(events: EventsFacts) -> Table:
     uses = {
-        "Counted": events.n_used,
-        "Outside both periods": events.n_outside,
-        "Of people with too few events": events.n_of_others,
-        **{f"Invalid: {unused.reason}": unused.n_rows for unused in events.unused},
-        "All rows": events.n_rows,
+        "counted": events.n_used,
+        "outside both periods": events.n_outside,
+        "of people with too few events": events.n_of_others,
+        **{f"invalid: {unused.reason}": unused.n_rows for unused in events.unused},
     }
-    rows = [[use, n, n / events.n_rows if events.n_rows else None] for use, n in uses.items()]
     repeats = events.n_repeats
     note = f"{counted(repeats, 'row')} repeat another row: same person, time and place." if repeats else ""
+    return uses_table(uses, events.n_rows, note)
+
+
+def uses_table(uses: Mapping[str, int], n_rows: int, note: str = "") -> Table:
+    """Return the number of rows by their use, and the share of all rows.
+
+    Examples
+    --------
+    >>> [cell.text for cell in uses_table({"counted": 3}, 4).rows[0].cells]
+    ['Counted', '3', '75.0%']
+    """
+    rows = [[headed(use), n, n / n_rows if n_rows else None] for use, n in {**uses, "all rows": n_rows}.items()]
     return table("Rows by use", ["", "Rows", "Share"], rows, note=note)
+
+
+def about_check(found: EventsCheck) -> Terms:
+    """Return what a check of events counted: valid and invalid rows, users, places, and time.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7]})
+    >>> about_check(hp.check_events(events)).items[0].meaning
+    '2, of which 2 are valid'
+    """
+    return terms(
+        ("Rows", f"{found.n_rows:,}, of which {found.n_used:,} are valid"),
+        *((f"Invalid: {reason}", f"{n_rows:,}") for reason, n_rows in found.unused.items()),
+        ("Users", f"{found.n_users:,}"),
+        ("Places", "none, but positions" if found.n_places is None else f"{found.n_places:,}"),
+        ("First, last", f"{moment(found.first)} to {moment(found.last)} ({found.time_zone})"),
+        ("Repeated rows", f"{found.n_repeats:,}"),
+        ("Users who share their history", f"{found.shared.n_users:,}"),
+    )
