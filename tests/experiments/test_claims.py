@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,7 @@ def attacked(
         n_known=n,
         n_places=9,
         found=found,
+        n_right=round(right.sum()),
         users=numbers,
         right=right,
         clustered=clustered,
@@ -254,8 +256,8 @@ def test_a_finding_is_worded_with_its_numbers_and_whether_they_are_clear() -> No
         r"calls, against l1: 14\.7% against 14\.6% \(too close to tell, p = 0\.\d+\)", finding_words(close)
     )
     assert finding_words(against) == "calls, against l1: 14.7% against 40.0% (the other way, p < 0.001)"
-    assert finding_words(Reaches("half", 2, 0.5).judge(curve(0.1, 0.6))) == "at 2: 60.0% against 50.0% (p ≤ 0.05)"
-    assert finding_words(Reaches("half", 9, 0.5).judge(curve(0.1, 0.6))) == "nothing to compare"
+    assert finding_words(Reaches("half", 0.5, 2).judge(curve(0.1, 0.6))) == "calls 2 m: 60.0% against 50.0% (p ≤ 0.05)"
+    assert finding_words(Reaches("half", 0.5, 9).judge(curve(0.1, 0.6))) == "nothing to compare"
 
 
 @pytest.mark.parametrize(
@@ -271,11 +273,11 @@ def test_a_finding_is_worded_with_its_numbers_and_whether_they_are_clear() -> No
         (FirstStepSmallest("first"), curve(0.1, 0.11, 0.3, 0.6), "holds"),
         (FirstStepSmallest("first"), curve(0.1, 0.4, 0.45, 0.6), "does not hold"),
         (FirstStepSmallest("first"), curve(0.1, 0.4), "not tested"),
-        (Reaches("half", 2, 0.5), curve(0.1, 0.6), "holds"),
-        (Reaches("half", 2, 0.5), curve(0.1, 0.51), "leans"),
-        (Reaches("half", 2, 0.5), curve(0.1, 0.5), "undecided"),
-        (Reaches("half", 2, 0.5), curve(0.1, 0.2), "does not hold"),
-        (Reaches("half", 9, 0.5), curve(0.1, 0.2), "not tested"),
+        (Reaches("half", 0.5, 2), curve(0.1, 0.6), "holds"),
+        (Reaches("half", 0.5, 2), curve(0.1, 0.51), "leans"),
+        (Reaches("half", 0.5, 2), curve(0.1, 0.5), "undecided"),
+        (Reaches("half", 0.5, 2), curve(0.1, 0.2), "does not hold"),
+        (Reaches("half", 0.5, 9), curve(0.1, 0.2), "not tested"),
         (PeaksInside("inside"), curve(0.1, 0.6, 0.2), "holds"),
         (PeaksInside("inside"), curve(0.57, 0.6, 0.2), "leans"),
         (PeaksInside("inside"), curve(0.1, 0.3, 0.6), "does not hold"),
@@ -298,6 +300,28 @@ def test_methods_are_compared_value_by_value() -> None:
     assert Beats("joint", "joint", "markov-proximity").judge(both).verdict == "not tested"
 
 
+def test_a_published_rate_of_few_users_has_noise_of_its_own() -> None:
+    """50% of 154 users is not clearly above 45% of 77 users, but 60% is."""
+    one_by_one = [run(0.5, n_common=154, method="one-by-one"), run(0.6, n_common=154)]
+    level: dict[str, Any] = {"level": 0.45, "n": 77}
+    assert Reaches("one by one", task="one-by-one", **level).judge(one_by_one).verdict == "leans"
+    assert Reaches("joint", **level).judge(one_by_one).verdict == "holds"
+    assert Reaches("joint", level=0.45).judge([run(0.53, n_common=154)]).verdict == "holds"
+    assert Reaches("chains", task="markov-proximity", **level).judge(one_by_one).verdict == "not tested"
+
+
+def test_fewer_pairs_can_be_fewer_right_ones_and_more_precise() -> None:
+    """The paper's overlap: 1,340 of 3,750 pairs against 1,672 of 5,000, of 3,750 common users."""
+    some = attacked((np.arange(3750) < 1340).astype(np.float64), method="joint-common", size=3750)
+    everybody = attacked((np.arange(3750) < 1672).astype(np.float64), size=5000)
+    judged = [
+        Beats("more precise", "joint-common", "joint", "precision").judge([some, everybody]),
+        Beats("fewer right ones", "joint", "joint-common").judge([some, everybody]),
+        Beats("more right ones", "joint-common", "joint").judge([some, everybody]),
+    ]
+    assert [one.verdict for one in judged] == ["holds", "holds", "does not hold"]
+
+
 def test_far_lower_means_by_a_factor() -> None:
     def drop(coarse: float) -> str:
         both = [run(0.4, part="antennas"), run(coarse, part="districts")]
@@ -314,10 +338,19 @@ def protected(k: float, accuracy: float, cluster: float, loss: float, n_groups: 
 
 def test_steep_and_flat_are_both_needed() -> None:
     def judge(user: float, cluster: float) -> str:
-        both = [protected(1, 0.8, 0.8, 0.0, 100), protected(10, user, cluster, 0.6, 10)]
+        both = [protected(1, 0.8, 1.0, 0.0, 100), protected(10, user, cluster, 0.6, 10)]
         return FallsWhileFlat().judge(both).verdict
 
-    assert [judge(0.1, 0.75), judge(0.1, 0.3), judge(0.7, 0.8)] == ["holds", "does not hold", "does not hold"]
+    assert [judge(0.1, 1.0), judge(0.1, 0.3), judge(0.7, 1.0)] == ["holds", "does not hold", "does not hold"]
+
+
+def test_cluster_accuracy_is_judged_for_every_k_with_several_groups() -> None:
+    first, tenth = protected(1, 0.9, 1.0, 0.0, 100), protected(10, 0.1, 1.0, 0.6, 10)
+    single = protected(100, 0.01, 0.0, 1.0, 1)  # with a single group, nothing is judged
+    assert FallsWhileFlat().judge([first, tenth, single]).verdict == "holds"
+    assert FallsWhileFlat().judge([first, tenth, protected(50, 0.02, 0.7, 0.9, 2), single]).verdict == "does not hold"
+    rise = [protected(1, 0.9, 0.0, 0.0, 100), protected(10, 0.1, 0.0, 0.6, 10), protected(50, 0.02, 0.5, 0.9, 2)]
+    assert FallsWhileFlat().judge(rise).verdict == "does not hold"
 
 
 def test_extremes_allow_for_users_who_are_identical_from_the_start() -> None:

@@ -1,6 +1,7 @@
 """What a setting asks for is what the two sides are."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -9,8 +10,8 @@ from small import town_events, town_source
 
 import habitprint as hp
 from habitprint.attacks import Scenario
-from habitprint.experiments import Job, Setting
-from habitprint.experiments.jobs import Done, HistogramMethod, LeftOut, MeasuredAttack
+from habitprint.experiments import Data, Job, Setting
+from habitprint.experiments.jobs import UNCHANGED, Description, Done, HistogramMethod, LeftOut, MeasuredAttack
 from habitprint.experiments.measure import NotEnoughUsersError, SharedData, measure, prepare
 from habitprint.periods.day_table import DAYS
 from habitprint.weighing import PAPER_WEIGHTS
@@ -75,7 +76,7 @@ def test_days_are_of_users_who_are_active_on_both_mondays(shared: SharedData) ->
 
 
 def test_the_most_popular_places_are_those_of_both_periods_together(shared: SharedData) -> None:
-    both = [side.to_table().select("place", "count") for side in shared.split("events", None, None)]
+    both = [side.to_table().select("place", "count") for side in shared.split("events", UNCHANGED)]
     visits: dict[str, int] = {}
     for table in both:
         for place, count in table.rows():
@@ -86,15 +87,22 @@ def test_the_most_popular_places_are_those_of_both_periods_together(shared: Shar
     assert found.released.users.equals(found.known.users)
 
 
-def test_a_cohort_is_who_was_at_a_popular_place_in_either_period(shared: SharedData) -> None:
-    top = set(shared.popular("events", None)["place"].head(1))
-    visits = [side.to_table().rows() for side in shared.split("events", None, None)]
+def test_users_of_popular_places_were_there_in_both_periods_so_their_number_is_the_same_for_every_k(
+    shared: SharedData,
+) -> None:
+    top = set(shared.popular("events", UNCHANGED)["place"].head(2))
+    visits = [side.to_table().rows() for side in shared.split("events", UNCHANGED)]
     fans = [{user for user, place, _ in rows if place in top} for rows in visits]
-    cohort = sides(shared, seen_top=1)
-    assert set(cohort.released.users) == set(cohort.known.users) == fans[0] | fans[1]
-    assert cohort.released.n_places > 1
-    narrowed = sides(shared, seen_top=1, n_top=1)
-    assert set(narrowed.released.users) == set(narrowed.known.users) == fans[0] & fans[1]
+    assert fans[0] & fans[1] != fans[0] | fans[1]
+    cohort = sides(shared, seen_top=2)
+    assert set(cohort.released.users) == set(cohort.known.users) == fans[0] & fans[1]
+    assert cohort.released.n_places > 2
+    for n_top in (2, 3, 5, 10, 30):
+        narrowed = sides(shared, seen_top=2, n_top=n_top)
+        assert narrowed.released.users.equals(cohort.released.users)
+        assert narrowed.known.users.equals(cohort.released.users)
+        assert (narrowed.released.totals > 0).all()
+        assert (narrowed.known.totals > 0).all()
 
 
 def test_protection_is_measured_against_the_unprotected(shared: SharedData) -> None:
@@ -112,7 +120,7 @@ def test_protection_is_measured_against_the_unprotected(shared: SharedData) -> N
 def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(shared: SharedData) -> None:
     job = Job(data="events", setting=Setting(n_released=1), task="one-by-one")
     result = measure(job, shared, seed=0).result
-    released, known = shared.split("events", None, None)
+    released, known = shared.split("events", UNCHANGED)
     expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
     assert isinstance(result, MeasuredAttack)
     assert result.found == expected
@@ -182,6 +190,49 @@ def test_what_several_cells_need_is_made_once() -> None:
 def test_what_is_kept_is_read_back_as_it_was(shared: SharedData, job: Job) -> None:
     done = measure(job, shared, seed=0)
     assert Done.from_text(done.to_text()).to_text() == done.to_text()
+
+
+def test_expected_pairs_are_the_mean_of_single_runs_over_choices_among_equals() -> None:
+    """Twelve people at one of three places each: every run draws among equals."""
+    rows = [(f"u{k:02d}", f"2012-04-{day:02d}", "abc"[k % 3]) for k in range(12) for day in (9, 16)]
+    frame = dict(zip(("user", "time", "place"), zip(*rows, strict=True), strict=True))
+    data = Data(hp.events_from_frame({name: list(of) for name, of in frame.items()}), hp.ConsecutiveWeeks("2012-04-09"))
+    shared = SharedData({"events": replace(town_source(), open=lambda: data)})
+    runs = [measure(Job(data="events"), shared, seed).result for seed in range(200)]
+    found = [(one.n_right, one.found.expected_correct) for one in runs if isinstance(one, MeasuredAttack)]
+    assert {expected for _, expected in found} == {3.0}
+    assert len({n_right for n_right, _ in found}) > 3
+    assert np.mean([n_right for n_right, _ in found]) == pytest.approx(3.0, abs=0.45)
+
+
+def test_the_first_day_of_weeks_is_a_setting_where_weeks_are_found(shared: SharedData) -> None:
+    with pytest.raises(hp.InputError, match="first_day is given for periods of fixed days"):
+        sides(shared, first_day="sunday")
+    data = Data(town_events(20), hp.HalvesOfActiveWeeks())
+    halves = SharedData({"events": replace(town_source(), open=lambda: data)})
+    for day in DAYS:
+        released, known = hp.split(data.events, hp.HalvesOfActiveWeeks(day))
+        found = sides(halves, first_day=day)
+        assert found.released.to_table().equals(released.to_table())
+        assert found.known.to_table().equals(known.to_table())
+
+
+def test_facts_are_what_counting_by_hand_gives() -> None:
+    days = [9, 9, 10, 16, 16, 22]  # of April 2012: Mondays 9 and 16, Tuesday 10
+    places = "xxyxzx"
+    rows = [(user, f"2012-04-{day:02d}", place) for user in "ab" for day, place in zip(days, places, strict=True)]
+    rows += [("b", "2012-04-11", "w"), ("c", "2012-04-10", "x")]  # c is not active in both weeks
+    frame = {name: [row[k] for row in rows] for k, name in enumerate(("user", "time", "place"))}
+    data = Data(hp.events_from_frame(frame), hp.ConsecutiveWeeks("2012-04-09"))
+    shared = SharedData({"events": replace(town_source(), open=lambda: data)})
+    result = measure(Job(data="events", task="facts"), shared, seed=0).result
+    assert isinstance(result, Description)
+    assert dict(result.table.rows()) == pytest.approx(
+        {
+            "n_users": 2, "n_places": 4, "n_places_of_one_user": 1, "events_per_user": 13 / 2, "places_per_user": 7 / 2,
+            "by_chance": 1 / 2, "events_per_day": 13 / 28, "events_on_second_day": 1, "n_on_both_mondays": 2,
+        }
+    )  # fmt: skip
 
 
 def test_squares_need_positions(shared: SharedData) -> None:

@@ -12,7 +12,7 @@ import habitprint as hp
 from habitprint.datasets.tracks import files_fingerprint
 from habitprint.experiments import Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.jobs import Description, Done, MeasuredAttack
+from habitprint.experiments.jobs import UNCHANGED, DataName, Description, Done, MeasuredAttack
 from habitprint.experiments.measure import SharedData, measure
 
 R = TypeVar("R")
@@ -44,8 +44,8 @@ def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) 
     assert sources["calls"].kind == sources["sub-prefectures"].kind == "real"
     assert sources["web"].kind == "twin"
     shared = SharedData(sources)
-    assert shared.split("calls", None, None).released.places.to_list() == [1, 2, 3]
-    regions = shared.split("sub-prefectures", None, None).released.places.to_list()
+    assert shared.split("calls", UNCHANGED).released.places.to_list() == [1, 2, 3]
+    regions = shared.split("sub-prefectures", UNCHANGED).released.places.to_list()
     assert regions == ([77] if has_regions else [60, 61])
     antennas = result(Description, shared, Job(data="calls", task="antennas"))
     assert [row[3] for row in antennas.rows] == [60, 60, 61]
@@ -57,12 +57,39 @@ def test_quick_draws_customers_of_real_calls(tmp_path: Path, monkeypatch: pytest
 
     def users(seed: int) -> list[Any]:
         sources = find_sources(Folders(d4d=tmp_path / "d4d"), is_quick=True, seed=seed)
-        found: list[Any] = SharedData(sources).split("calls", None, None).released.users.to_list()
+        found: list[Any] = SharedData(sources).split("calls", UNCHANGED).released.users.to_list()
         return found
 
     assert len(users(0)) == 4
     assert users(0) == users(0)
     assert len({tuple(users(seed)) for seed in range(5)}) > 1
+
+
+def test_as_many_active_users_are_drawn_of_the_other_sample(tmp_path: Path) -> None:
+    """Ten users call in both weeks from sub-prefectures, three in one; from antennas, six call in both weeks."""
+    write_d4d(tmp_path / "d4d", has_regions=True)
+    calls = [
+        f"{user}\t2012-04-{day:02d} 08:30:00\t{user % 5}" for user in range(13) for day in (9, 16)[: 1 + (user < 10)]
+    ]
+    (tmp_path / "d4d" / "SET3TSV" / "SUBPREF_POS_SAMPLE_A.TSV").write_text("\n".join(calls) + "\n")
+
+    def users(name: DataName, seed: int) -> list[Any]:
+        split = SharedData(find_sources(Folders(d4d=tmp_path / "d4d"), seed=seed)).split(name, UNCHANGED)
+        found: list[Any] = split.released.users.to_list()
+        return found
+
+    drawn = [users("sub-prefectures", seed) for seed in range(6)]
+    assert {len(each) for each in drawn} == {len(users("calls", 0))} == {6}
+    assert len({tuple(each) for each in drawn}) > 1
+    assert set().union(*drawn) <= set(range(10))
+
+
+def test_sub_prefectures_of_synthetic_calls_have_the_same_users() -> None:
+    shared = SharedData(find_sources(Folders(), is_quick=True))
+    antennas, regions = (shared.split(name, UNCHANGED) for name in ("calls", "sub-prefectures"))
+    assert antennas.released.users.equals(regions.released.users)
+    assert antennas.known.totals.tolist() == regions.known.totals.tolist()
+    assert regions.known.n_places < antennas.known.n_places
 
 
 def test_web_histories_are_read_from_their_folder(tmp_path: Path) -> None:
@@ -80,16 +107,16 @@ def test_web_histories_are_read_from_their_folder(tmp_path: Path) -> None:
     (tmp_path / "places.csv").write_text("id,favicon_id\n10,7\n11,7\n12,0\n")
     sources = find_sources(Folders(web_history=tmp_path))
     assert sources["web"].kind == "real"
-    released, _ = SharedData(sources).split("web", None, None)
+    released, _ = SharedData(sources).split("web", UNCHANGED)
     assert (released.n_users, released.places.to_list(), released.totals.tolist()) == (3, ["7"], [2, 2, 2])
 
 
 def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=6)
     shared = SharedData(find_sources(Folders(geolife=tmp_path / "geolife")))
-    released, known = shared.split("geolife", None, 1000.0)
+    released, known = shared.split("geolife", Setting(side=1000.0))
     assert released.n_users == 5  # one has a single week
-    chains = shared.chains("geolife", 1000.0)
+    chains = shared.chains("geolife", Setting(side=1000.0))
     assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
     assert all(side.n_without_state == 0 for side in chains)
     setting = Setting(side=1000.0)

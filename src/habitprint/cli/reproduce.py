@@ -10,7 +10,7 @@ from habitprint.cli.options import ForceOption, JsonOption, given, refuse_lost
 from habitprint.cli.screen import tell
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName, nearest
-from habitprint.experiments.run import SIGNS, Reproduction, finding_words, make_output
+from habitprint.experiments.run import Reproduction, finding_words, make_output, mark
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec
@@ -121,7 +121,6 @@ def reproduce(
             store,
             out,
             seed=size.seed,
-            is_quick=size.quick,
             max_memory=size.max_memory,
             progress=progress,
         )
@@ -175,7 +174,7 @@ def _about(made: Reproduction, out: Path) -> list[Block]:
         blocks.append(Heading(f"{report.name}  ({kinds})"))
         for one in report.findings:
             words = "" if one.verdict == "holds" else f": {finding_words(one)}"
-            blocks.append(Text(f"  {SIGNS[one.verdict]} {report.verdict_words(one)}  {one.claim}{words}"))
+            blocks.append(Text(f"  {mark(one)} {report.verdict_words(one)}  {one.claim}{words}"))
     skipped = dict.fromkeys(sentence for report in made.reports for sentence in report.skipped)
     blocks += [Text(f"left out: {sentence}") for sentence in skipped]
     return [*blocks, Command(f"{made.seconds:,.0f} s; written to", str(out / "index.md"))]

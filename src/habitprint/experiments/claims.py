@@ -13,18 +13,18 @@ import numpy as np
 from scipy.special import stdtrit
 
 from habitprint.arrays import Floats, Indices
-from habitprint.experiments.jobs import PROPOSED, Run, Task
+from habitprint.experiments.jobs import ALL, PROPOSED, Run, Task
 from habitprint.rates import IntervalMethod, Rate
 
 LEVEL = 0.9  # of intervals
 CHANCE = (1 - LEVEL) / 2  # how often chance alone may look like a clear lead
 N_DRAWS = 3999  # of signs
 STEEP = 2.0  # the user-level accuracy must fall by at least this factor
-FLAT = 0.25  # the cluster-level accuracy may change by at most this part of that fall
+SAME = 0.05  # accuracies this near are almost the same
 TINY = 1e-9  # rounding
 Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
+Basis = Literal["real", "yours", "twin", "fitted"]  # a fitted twin has this very figure from the paper
 RateName = Literal["accuracy", "precision", "cluster"]
-BOTH: tuple[RateName, ...] = ("accuracy", "cluster")  # of users, and of their groups
 K = TypeVar("K")
 
 
@@ -55,7 +55,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A claim, its verdict, and the comparisons behind it.
+    """A claim, its verdict, the comparisons behind it, and what data they are of.
 
     It leans if every lead is as claimed but within the noise, and is undecided if it is within the noise otherwise.
     """
@@ -63,6 +63,7 @@ class Finding(msgspec.Struct, frozen=True):
     claim: str
     verdict: Judgement
     comparisons: tuple[Comparison, ...]
+    basis: Basis = "real"
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -244,10 +245,16 @@ def _between(first: Sequence[Run], second: Sequence[Run]) -> str:
     return f"{first[0].label} against {second[0].label}"
 
 
-def _by_interval(where: str, first: float, second: float, low: float, high: float) -> Comparison:
-    """Return a comparison from the interval of a difference alone: clear if it excludes zero."""
-    p_more, p_less = (CHANCE if is_clear else 1.0 for is_clear in (low > 0, high < 0))
-    return Comparison(where, first, second, first - second, p_more, p_less)
+def _apart(where: str, first: Rate, second: Rate, times: float = 1.0) -> Comparison:
+    """Compare a rate with a multiple of another one, of other users: clear if the interval excludes zero.
+
+    The interval of their difference is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008) 1693-1702).
+    """
+    lead = first.value - times * second.value
+    is_more = lead > math.hypot(first.value - first.low, times * (second.high - second.value))
+    is_less = -lead > math.hypot(first.high - first.value, times * (second.value - second.low))
+    p_more, p_less = (CHANCE if is_clear else 1.0 for is_clear in (is_more, is_less))
+    return Comparison(where, first.value, times * second.value, lead, p_more, p_less)
 
 
 def _exactly(where: str, first: float, second: float, *, is_so: bool) -> Comparison:
@@ -315,15 +322,19 @@ class Beats(_Compared, frozen=True):
     rate: RateName = "accuracy"
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Compare the two at each value; a method without values is the same at each."""
+        """Compare the two at each value, with as many users; a method without values is the same at each."""
         ours, theirs = (
-            groups((run for run in _proposed(runs) if run.job.task == method), lambda run: run.label)
+            groups(
+                (run for run in _proposed(runs) if run.job.task == method),
+                lambda run: (run.job.setting.n_users, run.label),
+            )
             for method in (self.first, self.second)
         )
-        every = [run for group in theirs.values() for run in group]
-        for label, group in ours.items():
-            if others := theirs.get(label, every):
-                yield compare(group, others, label, self.rate)
+        for (n, label), group in ours.items():
+            of_as_many = [run for (m, _), others in theirs.items() if m == n for run in others]
+            if others := theirs.get((n, label), of_as_many):
+                people = "" if n == ALL else f"{n:,} users"
+                yield compare(group, others, ", ".join(filter(None, (label, people))), self.rate)
 
 
 class FirstStepSmallest(_Compared, frozen=True):
@@ -339,17 +350,33 @@ class FirstStepSmallest(_Compared, frozen=True):
 
 
 class Reaches(_Compared, frozen=True):
-    """Claim that the accuracy with the proposed weight is above a level at one value."""
+    """Claim that the accuracy with the proposed weight is above a published one.
 
-    value: float
+    Parameters
+    ----------
+    level
+        The published accuracy.
+    value
+        The value of the varied setting; None to claim it for each.
+    task
+        The attack.
+    n
+        The number of users of the published accuracy, whose noise counts too; None for a plain level.
+    """
+
     level: float
+    value: float | None = None
+    task: Task = "joint"
+    n: int | None = None
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Check the value: its whole interval must be above the level."""
-        rate = _interval(run for run in _proposed(runs) if run.value == self.value)
-        if rate is not None:
-            low, high = (end - self.level for end in rate.interval)
-            yield _by_interval(f"at {self.value:g}", rate.value, self.level, low, high)
+        """Compare each rate with the published one: the interval of their difference must be above zero."""
+        exact = Rate(self.level, 1, self.level, self.level, self.level, 0.0, LEVEL)
+        published = exact if self.n is None else Rate.of(self.level * self.n, self.n, 0.0, LEVEL)
+        ours = [run for run in _proposed(runs) if run.job.task == self.task and self.value in (None, run.value)]
+        for (part, label), group in groups(ours, lambda run: (run.part.name, run.label)).items():
+            if rate := _interval(group):
+                yield _apart(f"{part} {label}".strip(), rate, published)
 
 
 class PeaksInside(_Compared, frozen=True):
@@ -373,44 +400,43 @@ class Drops(_Compared, frozen=True):
     times: float
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Compare the fine rate with a multiple of the coarse one.
-
-        The interval of their difference is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008)
-        1693-1702).
-        """
+        """Compare the fine rate with a multiple of the coarse one."""
         coarse, fine = (
             _interval(run for run in _proposed(runs) if run.part.name == part) for part in (self.coarse, self.fine)
         )
         if coarse is not None and fine is not None:
-            left = fine.value - self.times * coarse.value
-            low = left - math.hypot(fine.value - fine.low, self.times * (coarse.high - coarse.value))
-            high = left + math.hypot(fine.high - fine.value, self.times * (coarse.value - coarse.low))
-            where = f"{self.fine}, against {self.times:g} times {self.coarse}"
-            yield _by_interval(where, fine.value, self.times * coarse.value, low, high)
+            yield _apart(f"{self.fine}, against {self.times:g} times {self.coarse}", fine, coarse, self.times)
 
 
 class FallsWhileFlat(_Compared, frozen=True):
-    """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one stays flat.
+    """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one is almost the same.
 
-    Steep: at least halved. Flat: changed by at most a quarter of that fall.
+    Steep: at least halved. Almost the same: within 5 points of that at k = 1, for every k with several groups. (With a
+    single group it is 100% by definition.)
     """
 
-    claim: str = "up to k = 10 user-level accuracy falls steeply, while cluster-level accuracy stays flat"
+    claim: str = (
+        "up to k = 10 user-level accuracy is at least halved, while cluster-level accuracy stays within 5 points for "
+        "all k, but for a single group"
+    )
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
-        """Compare k = 1 with k = 10, in each set of data."""
+        """Compare k = 1 with k = 10 at user level, and with each k at cluster level, in each set of data."""
         for part, group in groups(runs, lambda run: run.part.name).items():
-            ends = [[run for run in group if run.value == k] for k in (1, 10)]
-            if not all(ends):
+            several = [run for run in group if run.result.protected and run.result.protected.n_groups > 1]
+            by_k = {run.value: run for run in several}
+            if not by_k.keys() >= {1, 10}:
                 continue
-            (a, b), (c, d) = ([ByUser.of(end, rate) for end in ends] for rate in BOTH)
-            (user, then), (cluster, later) = ([_mean_rate(end, rate) for end in ends] for rate in BOTH)
-            steep = sign_test(contrast((1, a), (-STEEP, b)))
-            yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, STEEP * then, *steep)
-            for sign, way in ((1, "fall"), (-1, "rise")):
-                flat = sign_test(contrast((FLAT, a), (-FLAT, b), (-sign, c), (sign, d)))
-                where = f"{part}: {FLAT:g} of the fall at user level, against the {way} at cluster level"
-                yield Comparison(where, FLAT * (user - then), sign * (cluster - later), *flat)
+            first, then = by_k.pop(1), by_k[10]
+            steep = sign_test(contrast((1, ByUser.of([first])), (-STEEP, ByUser.of([then]))))
+            user, later = _mean_rate([first]), STEEP * _mean_rate([then])
+            yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, later, *steep)
+            for run in by_k.values():
+                change = _mean_rate([run], "cluster") - _mean_rate([first], "cluster")
+                sign = math.copysign(1.0, change)
+                moved = contrast((-sign, ByUser.of([run], "cluster")), (sign, ByUser.of([first], "cluster")))
+                where = f"{part}: {100 * SAME:g} points, against the {'rise' if sign > 0 else 'fall'} up to {run.label}"
+                yield Comparison(where, SAME, abs(change), *sign_test(SAME + moved))
 
 
 class Extremes(_Compared, frozen=True):

@@ -26,12 +26,15 @@ MOST = 10**12  # of anything that is counted: more is a mistake, and no number o
 MOST_JOBS = 100_000  # of one part of an experiment
 ALL: Final = "all"
 
-DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
-Quantity = Literal["n_users", "n_released", "n_common", "last_day", "n_top", "seen_top", "side", "k"]
-# The attack of a job, by its method; or the seconds of a joint attack; or a description of the data, to be drawn.
+DataName = Literal["illustration", "calls", "sub-prefectures", "web", "geolife", "events"]
+Quantity = Literal["n_users", "n_released", "n_common", "last_day", "first_day", "n_top", "seen_top", "side", "k"]
+DATES: Final = ("last_day", "first_day")  # quantities that are days of the week
+# The attack of a job, by its method; or a joint attack with its seconds; or a description of the data.
 HistogramMethod = Literal["joint", "joint-common", "one-by-one", "one-by-one-from-known"]
 ChainMethod = Literal["markov-stationary", "markov-proximity", "markov-stat-prox"]
-Picture = Literal["popularity", "antennas", "squares", "active-weeks"]
+Picture = Literal[
+    "facts", "illustration", "classification", "graph", "user-sets", "popularity", "antennas", "squares", "active-weeks"
+]
 Task = HistogramMethod | ChainMethod | Literal["timing"] | Picture
 PROPOSED: Final = "jensen-shannon"
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -60,6 +63,8 @@ def to_record(table: Mapping[str, Any], kind: type[T], where: str) -> T:
 
 def _converted(name: str, value: object, kind: Any, where: str) -> Any:
     """Return the value of an entry as its type; an entry that is empty or cannot be shown is refused."""
+    if isinstance(value, Mapping) and isinstance(kind, type):
+        return to_record(value, kind, f"[{name}]")
     value = value.item() if isinstance(value, np.generic) else value
     what, fix = f"{where}: {name} = {value!r}", "look at the table of entries in docs/reproduce.md"
     if value in ("", []):
@@ -108,10 +113,12 @@ class Setting:
         Users on both sides, where each side has `n_users`.
     last_day
         Only the days from Monday to this one, of users who are active on both Mondays.
+    first_day
+        The first day of weeks, where the period finds its own weeks.
     n_top
         Only the most popular places, by visits of all users in both periods.
     seen_top
-        Only users who were at one of so many most popular places, in either period.
+        Only users who were at one of so many most popular places, in both periods.
     side
         The side of the squares for positions, in metres.
     k
@@ -127,6 +134,7 @@ class Setting:
     n_released: CountOrAll = ALL
     n_common: Count | None = None
     last_day: DayName | None = None
+    first_day: DayName | None = None
     n_top: Count | None = None
     seen_top: Count | None = None
     side: Annotated[float, Meta(gt=0, le=MOST)] | None = None
@@ -148,6 +156,11 @@ class Setting:
         """Return whether users are drawn at random, so that repeating makes a difference."""
         return self.n_users != ALL or self.n_released != ALL or self.n_common is not None
 
+    @property
+    def of_periods(self) -> "Setting":
+        """Return the settings that decide the two periods; all others choose among their users and places."""
+        return Setting(last_day=self.last_day, first_day=self.first_day, side=self.side)
+
     def number(self, name: Quantity, n_users: int) -> float:
         """Return one of the settings as a number: of "all" how many that is, of a day which one of the week.
 
@@ -157,7 +170,7 @@ class Setting:
         (60.0, 2.0)
         """
         value = getattr(self, name)
-        if name == "last_day":
+        if name in DATES:
             return DAYS.index(value) + 1.0
         return float(n_users if value == ALL else value)
 
@@ -274,6 +287,7 @@ class Part:
 
 
 Plain = str | int | float | None
+Stage = Literal["weights", "matching", "proof"]
 
 
 @dataclass(frozen=True)
@@ -295,7 +309,9 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
     n_places
         The number of places of both sides together; None if positions are compared.
     found
-        The number of identified users.
+        The number of identified users, in expectation over users with equal shares.
+    n_right
+        The same number for the matching of this run, with its choices among equals.
     users
         The common users: their numbers among all users of the data, in the order of ids. No id is kept.
     right
@@ -308,44 +324,35 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=Fal
         Rows of the data that could not be used or were left out, by reason.
     protected
         The effect of the protection, if there was one.
+    seconds
+        The seconds of the stages, where time is measured: weights, matching, proof.
     """
 
     n_users: int
     n_known: int
-    n_places: int | None
+    n_places: int | None = None
     found: Evaluation
+    n_right: int
     users: Indices
     right: Floats
     clustered: Floats | None = None
     has_state: Booleans | None = None
     unused: dict[str, int] = {}
     protected: ProtectionEffect | None = None
-
-
-class TimeResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The seconds of the stages of a joint attack."""
-
-    n_users: int
-    n_known: int
-    n_places: int
-    seconds_weights: float
-    seconds_matching: float
-    seconds_proof: float
+    seconds: dict[Stage, float] = {}
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A table that a picture is drawn from, with the number of users and places where these are not its rows."""
+    """A table that a picture is drawn from, with the number of places where these are not its rows."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Plain, ...], ...]
-    n_users: int = 0
     n_places: int = 0
-    n_places_of_one_user: int = 0
 
     @classmethod
-    def of(cls, table: pl.DataFrame, **counts: int) -> Self:
-        """Return a table of the counts."""
-        return cls(columns=tuple(table.columns), rows=tuple(table.rows()), **counts)
+    def of(cls, table: pl.DataFrame, n_places: int = 0) -> Self:
+        """Return the rows of a table."""
+        return cls(columns=tuple(table.columns), rows=tuple(table.rows()), n_places=n_places)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -359,7 +366,7 @@ class LeftOut(msgspec.Struct, frozen=True, tag=True):
     why: str
 
 
-Result = MeasuredAttack | TimeResult | Description | LeftOut
+Result = MeasuredAttack | Description | LeftOut
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -424,8 +431,8 @@ class Run:
         value = self.value
         if value is None:
             return ""
-        if self.part.varies == "last_day":
-            last = DAYS[int(value) - 1].title()[:3]
-            return last if value == 1 else f"Mon–{last}"
+        if self.part.varies in DATES:
+            day = DAYS[int(value) - 1].title()
+            return day if self.part.varies == "first_day" else day[:3] if value == 1 else f"Mon–{day[:3]}"
         number = f"{value:,.0f}" if value == int(value) else f"{value:g}"
         return {"side": f"{number} m", "k": f"k = {number}"}.get(self.part.varies or "", number)

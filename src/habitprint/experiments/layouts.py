@@ -4,11 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, get_args
 
 import altair as alt
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -16,6 +16,9 @@ from habitprint.experiments import jobs, spec
 from habitprint.experiments.claims import LEVEL, ByUser, contrast, groups, mean, mean_accuracy, tenths
 from habitprint.experiments.measure import CHAINS
 from habitprint.experiments.sources import DataSource
+from habitprint.markov import MarkovModel
+from habitprint.markov.chains import FAR
+from habitprint.markov.chains import NEAR as CLOSE
 from habitprint.rates import Rate
 from habitprint.weighing import PAPER_WEIGHTS
 
@@ -24,14 +27,18 @@ Column = tuple[str, Callable[[Row], str]]  # a column of a table for people: its
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 NOT_GIVEN = "–"
-MACHINE = "The paper's machine: a laptop with an i7 at 2.67 GHz and 8 GB, with MATLAB; a matching without a proof."
 PROTECTION = {  # the quantities that are shown of protected releases, by column
     "accuracy": "user-level accuracy",
     "cluster_accuracy": "cluster-level accuracy",
     "information_loss": "information loss (L)",
     "groups_share": "clusters / users",
 }
-TIMES: tuple[spec.Measure, ...] = ("seconds_weights", "seconds_matching")
+# The steps of a joint attack: the paper's bound of their time, and ours.
+BOUNDS: Mapping[jobs.Stage, tuple[str, str]] = {
+    "weights": ("N · N′ · K", "once for each place that two users share: at most the same"),
+    "matching": ("N · N′ · r; E · r for E pairs that share a place", "for each of r pairs, at most a search of E"),
+    "proof": (NOT_GIVEN, "once for each place that two users share"),
+}
 NOT_WRITTEN = ("is_all", "n_guesses")  # columns that only layouts need
 
 # Curves differ by colour (also for people who see few colours), by dashes and by the shape of points.
@@ -45,7 +52,6 @@ POWERS = [10.0**power for power in range(9)]
 NEAR = 0.1  # by how much numbers of users may differ, and still be called the same
 FEW = 2  # numbers of the paper in a picture: so few have room for their words
 DRAWN = ("value", "label", "accuracy", "low", "high", "series")  # columns of curves
-RELEASE = "release"  # the name of a curve that is the only one
 # The sign for a number of the paper, and its words in the legend, by the kind of the number.
 PAPER_SIGNS: Mapping[spec.Bound, tuple[str, str]] = {
     "": ("this number", "M-1,-1L1,1M-1,1L1,-1"),
@@ -66,14 +72,11 @@ class Evidence:
         Its jobs, as far as there is data for them.
     sources
         The sources of the data.
-    is_quick
-        Whether it was computed at smaller sizes.
     """
 
     experiment: spec.Experiment
     done: Mapping[jobs.Job, jobs.Done]
     sources: Mapping[jobs.DataName, DataSource]
-    is_quick: bool = False
 
     @cached_property
     def runs(self) -> tuple[jobs.Run, ...]:
@@ -88,19 +91,21 @@ class Evidence:
     @cached_property
     def table(self) -> pl.DataFrame:
         """Return one row for each point of a curve or row of a table: each part, value, method and weight."""
-        results = ((run.job.data, run.result) for run in self.runs)
         with_state = {
-            data: ByUser(np.sort(one.users[one.has_state]), np.zeros(np.count_nonzero(one.has_state)))
-            for data, one in results
-            if one.has_state is not None
+            (run.job.data, run.job.setting.n_users): ByUser(users, np.zeros(len(users)))
+            for run in self.runs
+            if run.result.has_state is not None
+            for users in (np.sort(run.result.users[run.result.has_state]),)
         }
         points = groups(self.runs, lambda run: (run.part.name, run.value, run.is_all, run.job.task, run.job.weight))
-        rows = [self._row(runs, with_state.get(runs[0].job.data)) for runs in points.values()]
+        first = [(runs[0].job.data, runs[0].job.setting.n_users) for runs in points.values()]
+        rows = [self._row(runs, with_state.get(key)) for key, runs in zip(first, points.values(), strict=True)]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def _row(self, runs: Sequence[jobs.Run], with_state: ByUser | None) -> dict[str, jobs.Plain]:
         """Return means over repeats, with the paper's numbers; sizes are those of the first, and hardly differ."""
         part, job, first = runs[0].part, runs[0].job, runs[0].result
+        task: jobs.Task = "joint" if job.task == "timing" else job.task
         results = [run.result for run in runs]
         found = [one.found for one in results]
         effects = [(one.protected, one.n_users) for one in results if one.protected is not None]
@@ -108,39 +113,48 @@ class Evidence:
         right = () if with_state is None else contrast((1, ByUser.of(runs)), (1, with_state))
         stated = Rate.of(math.fsum(right), len(right), 1 / first.n_known, LEVEL) if len(right) else None
         value = None if runs[0].is_all else runs[0].value
-        printed = partial(self.experiment.find_published, part.name, job.task, job.weight, value)
-        paper, precision = printed("accuracy"), printed("precision")
+        printed = {
+            measure: self.experiment.find_published(part.name, task, job.weight, value, measure)
+            for measure in get_args(spec.Measure)
+        }
+        noted = printed["precision"] or printed["accuracy"]
         return {
             "part": part.name,
             "data": job.data,
-            "source": self.sources[job.data].kind,
+            "source": self.source_words(job.data),
             "varies": part.varies,
             **_fields(runs[0], "value", "label", "is_all"),
             "weight": None if job.task in CHAINS else job.weight,
-            "method": job.task,
+            "method": task,
             "repeats": len(runs),
             **_fields(first, "n_users", "n_known", "n_places"),
             **_fields(first.found, "n_common", "size", "n_guesses"),
             **_fields(first.protected, "n_groups", "n_identical"),
             "accuracy": accuracy.value if accuracy else None,
             **_fields(accuracy, "low", "high"),
+            "interval": accuracy.method.value if accuracy else None,
             "expected_correct": math.fsum(one.expected_correct for one in found) / len(found),
+            "one_run": mean(one.n_right / one.found.n_common for one in results if one.found.n_common),
             "precision": mean(one.precision for one in found),
             "cluster_accuracy": mean(one.cluster_accuracy for one in found),
             "accuracy_random": accuracy.by_chance if accuracy else None,
             **{f"{name}_with_state": of for name, of in _fields(stated, "n", "value", "low", "high").items()},
             "information_loss": mean(effect.information_loss for effect, _ in effects),
             "groups_share": mean(effect.n_groups / n_users for effect, n_users in effects),
-            "paper": paper.number if paper else None,
-            "paper_precision": precision.number if precision else None,
-            **{f"paper_{name}": text or "" for name, text in _fields(precision or paper, "bound", "note").items()},
+            **{f"seconds_{stage}": first.seconds.get(stage) for stage in get_args(jobs.Stage)},
+            **{
+                "paper" if measure == "accuracy" else f"paper_{measure}": one.number if one else None
+                for measure, one in printed.items()
+            },
+            **{f"paper_{name}": text or "" for name, text in _fields(noted, "bound", "note").items()},
+            "paper_n": noted.n if noted else None,
         }
 
     @property
     def described(self) -> list[tuple[jobs.Job, jobs.Description, pl.DataFrame]]:
         """Return the descriptions of data, with their tables."""
         return [
-            (job, found, found.table.with_columns(data=pl.lit(job.data), source=pl.lit(self.sources[job.data].kind)))
+            (job, found, found.table.with_columns(data=pl.lit(job.data), source=pl.lit(self.source_words(job.data))))
             for job, one in self.done.items()
             if isinstance(found := one.result, jobs.Description)
         ]
@@ -150,17 +164,35 @@ class Evidence:
         """Return the names of the data with results, in order."""
         return list(dict.fromkeys(job.data for job in self.done))
 
+    def source_words(self, data: jobs.DataName) -> str:
+        """Return the kind of the source, and whether it is fitted to this figure."""
+        kind = self.sources[data].kind
+        return f"{kind}, fitted" if kind == "twin" and data in self.experiment.fitted else kind
+
     @property
     def source_lines(self) -> list[str]:
-        """Return where the data comes from, one line each, and whether sizes are smaller than they could be."""
-        quick = [spec.QUICK_LINE] if self.is_quick else []
-        return [*(f"{spec.DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *quick]
+        """Return where the data comes from, and what is to be noted about it, one line each."""
+        return [*(f"{spec.DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *self.notes]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the sentences about choices and differences that concern the data, and about fewer users."""
+        fewer = (self.fewer_words(data) for data in self.data)
+        return [*filter(None, fewer), *(note for data in self.data for note in self.experiment.notes.get(data, ()))]
+
+    def fewer_words(self, data: jobs.DataName) -> str:
+        """Return a sentence if we have clearly fewer users than the paper's figure; nothing otherwise."""
+        n = max((run.result.n_known for run in self.runs if run.job.data == data), default=0)
+        n_paper = self.experiment.n_paper(data) or 0
+        if not 0 < n < (1 - NEAR) * n_paper:
+            return ""
+        return f"smaller: {n:,} users, {n_paper:,} in the paper ({data}); fewer users are easier to identify"
 
     @property
     def skipped(self) -> list[str]:
         """Return why parts are missing, in sentences."""
         wanted = dict.fromkeys(part.data for part in self.experiment.parts)
-        no_data = [self.sources[name].words for name in wanted if self.sources[name].open is None]
+        no_data = [self.sources[name].words for name in wanted if self.sources[name].kind == "none"]
         too_large = dict.fromkeys(
             f"{one.result.why}." for one in self.done.values() if isinstance(one.result, jobs.LeftOut)
         )
@@ -195,16 +227,19 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
     return [f"| {' | '.join(header)} |", f"|{rule}|", *lines]
 
 
-def laid_out(evidence: Evidence, columns: Sequence[Column], *after: str) -> Rendered:
-    """Return the table of results, for programs or for people."""
-    table = evidence.table.drop(NOT_WRITTEN)
-    told = [name for name in table.columns if not set(table[name].to_list()) <= {None, ""}]
-    rows = [[cell(row) for _, cell in columns] for row in evidence.table.rows(named=True)]
-    return Rendered(table.select(told), [*markdown_table([name for name, _ in columns], rows), *after])
-
-
 def _rate(column: str, row: Row) -> str:
     return NOT_GIVEN if row[column] is None else tenths(row[column])
+
+
+def _count(column: str, row: Row) -> str:
+    return NOT_GIVEN if row[column] is None else f"{row[column]:,.0f}"
+
+
+def _seconds(column: str, row: Row) -> str:
+    seconds = row[column]
+    if seconds is None:
+        return NOT_GIVEN
+    return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"  # noqa: PLR2004
 
 
 def _interval(row: Row, of: str = "") -> str:
@@ -213,43 +248,74 @@ def _interval(row: Row, of: str = "") -> str:
 
 
 def _printed(column: str, row: Row) -> str:
-    """Return the number of the paper as printed there, with its note."""
-    if row[column] is None:
+    """Return the number of the paper as printed there, with its note, and its interval if it is of other users."""
+    number, n, notes = row[column], row["paper_n"], [row["paper_note"]]
+    if number is None:
         return NOT_GIVEN
-    return f"{row['paper_bound']} {tenths(row[column])}".strip() + (
-        f" ({row['paper_note']})" if row["paper_note"] else ""
-    )
+    if n:
+        low, high = Rate.of(number * n, n, 0.0, LEVEL).interval
+        notes.append(f"of {n} users, 90% interval {tenths(low)} to {tenths(high)}")
+    note = ", ".join(filter(None, notes))
+    return f"{row['paper_bound']} {tenths(number)}".strip() + (f" ({note})" if note else "")
 
 
-SOURCE: Column = ("data", lambda row: row["source"])
-USERS: Column = ("users", lambda row: f"{row['n_users']:,}")
-PLACES: Column = ("places (K)", lambda row: f"{row['n_places']:,}")
-CORRECT: Column = ("correct", lambda row: f"{row['expected_correct']:,.0f}")
-ACCURACY: tuple[Column, ...] = (("accuracy", partial(_rate, "accuracy")), ("90% interval", _interval))
-WITH_STATE: tuple[Column, ...] = (
-    ("with a state", lambda row: _rate("value_with_state", row) + (f" of {n:,}" if (n := row["n_with_state"]) else "")),
-    ("90% interval", partial(_interval, of="_with_state")),
-)
-PRINTED: Column = ("paper", partial(_printed, "paper"))
+COLUMNS: Mapping[str, Column] = {
+    "what": ("what", lambda row: ", ".join(filter(None, (row["part"], row["label"])))),
+    "part": ("places", lambda row: row["part"]),
+    "data": ("data", lambda row: spec.DATA_NAMES[row["data"]]),
+    "source": ("source", lambda row: row["source"]),
+    "attack": ("attack", lambda row: spec.METHOD_NAMES[row["method"]]),
+    "weight": ("weight", lambda row: str(spec.WEIGHT_NAMES.get(row["weight"], row["weight"] or NOT_GIVEN))),
+    "users": ("users", partial(_count, "n_users")),
+    "sides": (
+        "users", lambda row: f"{row['n_users']:,} + {row['n_known']:,}, {row['n_common']:,} in common"
+    ),
+    "places": ("places (K)", partial(_count, "n_places")),
+    "draws": ("draws", partial(_count, "repeats")),
+    "size": ("pairs given out", partial(_count, "size")),
+    "correct": ("correct", partial(_count, "expected_correct")),
+    "incorrect": ("incorrect", lambda row: f"{row['size'] - row['expected_correct']:,.0f}"),
+    "paper_correct": ("paper's correct", partial(_count, "paper_expected_correct")),
+    "precision": ("precision", partial(_rate, "precision")),
+    "paper_precision": ("paper's precision", partial(_printed, "paper_precision")),
+    "accuracy": ("accuracy", partial(_rate, "accuracy")),
+    "interval": ("90% interval", _interval),
+    "with_state": (
+        "with a state",
+        lambda row: _rate("value_with_state", row) + (f" of {n:,}" if (n := row["n_with_state"]) else ""),
+    ),
+    "interval_with_state": ("90% interval", partial(_interval, of="_with_state")),
+    "paper": ("paper", partial(_printed, "paper")),
+    **{f"{stage}_s": (f"{stage} (s)", partial(_seconds, f"seconds_{stage}")) for stage in get_args(jobs.Stage)},
+    "paper_weights_s": ("paper: weights (s)", partial(_seconds, "paper_seconds_weights")),
+    "paper_matching_s": ("paper: matching (s)", partial(_seconds, "paper_seconds_matching")),
+}  # fmt: skip
 
 
-def points(evidence: Evidence) -> Rendered:
-    """Lay out one row for each point: the default layout."""
-    table = evidence.table
-    has_state, has_paper = (table[name].drop_nulls().len() > 0 for name in ("n_with_state", "paper"))
-    columns: list[Column] = [
-        ("what", lambda row: ", ".join(filter(None, (row["part"], row["label"])))),
-        ("attack", lambda row: spec.METHOD_NAMES[row["method"]]),
-        ("weight", lambda row: str(spec.WEIGHT_NAMES.get(row["weight"], row["weight"] or NOT_GIVEN))),
-        USERS,
-        ("draws", lambda row: f"{row['repeats']}"),
-        *ACCURACY,
-        *(WITH_STATE if has_state else ()),
-        *([PRINTED] if has_paper else []),
-    ]
+def points(evidence: Evidence, *after: str) -> Rendered:
+    """Lay out one row for each point, with the columns of the experiment: the default layout."""
+    table, chosen = evidence.table, list(evidence.experiment.columns)
+    if not chosen:
+        has_state, has_paper = (table[name].drop_nulls().len() > 0 for name in ("n_with_state", "paper"))
+        chosen = ["what", "attack", "weight", "users", "draws", "accuracy", "interval"]
+        chosen += ["with_state", "interval_with_state"] * has_state + ["paper"] * has_paper
+    rows = [[COLUMNS[name][1](row) for name in chosen] for row in table.rows(named=True)]
+    markdown = markdown_table([COLUMNS[name][0] for name in chosen], rows)
     of_chains = table.filter(pl.col("method").is_in(list(CHAINS))).head(1)
-    return laid_out(
-        evidence, columns, *(line for row in of_chains.rows(named=True) for line in ("", _without_state(row)))
+    notes = [
+        line for row in of_chains.rows(named=True) for line in ("", _without_state(row), "", _choices(MarkovModel()))
+    ]
+    told = [name for name in table.columns if name not in NOT_WRITTEN and not set(table[name]) <= {None, ""}]
+    return Rendered(table.select(told), [*markdown, *notes, *after])
+
+
+def _choices(model: MarkovModel) -> str:
+    """Return the note about parameters of Markov chains that the paper does not give."""
+    return (
+        f"Of the chains the paper gives one parameter, a radius of {model.radius:g} m. The others are our choice: "
+        f"{model.min_points} points make a state; a stay is at most {model.max_diameter:g} m wide and lasts at least "
+        f"{model.min_stay:g} s; one point counts every {model.sample_every or 0:g} s; states within {CLOSE:g} m are "
+        f"close; stat-prox uses proximity beyond {FAR:,g} m."
     )
 
 
@@ -271,61 +337,90 @@ def metrics(evidence: Evidence) -> Rendered:
         own = {row["weight"]: row for row in part.rows(named=True)}
         first = next(iter(own.values()))
         data, found = first["data"], [own.get(weight, dict.fromkeys(first)) for weight in PAPER_WEIGHTS]
-        sizes = [f"{first['n_users']:,}", f"{first['n_places']:,}"]
+        sizes = [_count(name, first) for name in ("n_users", "n_places")]
         rates = (f"**{_rate('accuracy', row)}**" for row in found)
         rows.append([spec.DATA_NAMES[data], first["source"], *sizes, *rates])
         rows.append(["", "90% interval", "", "", *map(_interval, found)])
-        if data in spec.PAPER_N_USERS:
-            sizes = [f"{spec.PAPER_N_USERS[data]:,}", f"{spec.PAPER_N_PLACES[data]:,}"]
+        rows.append(["", "one run", "", "", *(_rate("one_run", row) for row in found)])
+        if paper := spec.FACTS.get(data):
+            sizes = [_count(name, paper) for name in ("n_users", "n_places")]
             rows.append(["", "paper", *sizes, *(_rate("paper", row) for row in found)])
     header = ["data", "", "users (N)", "places (K)", *(spec.WEIGHT_NAMES[weight] for weight in PAPER_WEIGHTS)]
-    return Rendered(laid_out(evidence, []).table, markdown_table(header, rows))
+    return Rendered(points(evidence).table, markdown_table(header, rows))
 
 
-def overlap(evidence: Evidence) -> Rendered:
-    """Lay out one row for each algorithm."""
-    columns: list[Column] = [
-        ("algorithm", lambda row: spec.METHOD_NAMES[row["method"]]),
-        ("users", lambda row: f"{row['n_users']:,} + {row['n_known']:,}, {row['n_common']:,} in common"),
-        ("pairs given out", lambda row: f"{row['size']:,}"),
-        CORRECT,
-        ("incorrect", lambda row: f"{row['size'] - row['expected_correct']:,.0f}"),
-        ("precision", partial(_rate, "precision")),
-        ("paper's precision", partial(_printed, "paper_precision")),
+def growth(evidence: Evidence) -> Rendered:
+    """Lay out seconds by number of users, with the power of that number by which they grow beside the bounds."""
+    n, rows = np.log(evidence.table["n_users"].to_numpy()), []
+    for stage, bounds in BOUNDS.items():
+        seconds = np.log(evidence.table[f"seconds_{stage}"].to_numpy())
+        power = f"N to the power {np.polyfit(n, seconds, 1)[0]:.2f}" if len(n) > 1 else NOT_GIVEN
+        rows.append([stage, *bounds, power])
+    return points(evidence, "", *markdown_table(["step", "the paper's bound", "ours", "measured growth"], rows))
+
+
+def facts(evidence: Evidence) -> Rendered:
+    """Lay out one row for each fact that the paper prints about its data, beside ours."""
+    rows: list[dict[str, Any]] = []
+    markdown = []
+    for job, _, table in evidence.described:
+        ours = dict(table.select("fact", "number").rows())
+        for fact, paper in spec.FACTS[job.data].items():
+            row = {"data": job.data, "source": table["source"][0], "fact": fact, "number": ours[fact], "paper": paper}
+            digits = -int(Decimal(f"{paper:.9g}").as_tuple().exponent)
+            row["is_met"] = round(ours[fact], digits) == paper
+            shown = [tenths(x) if fact == "by_chance" else f"{x:,.{digits}f}" for x in (ours[fact], paper)]
+            met = "yes" if row["is_met"] else f"no: {ours[fact] / paper - 1:+.1%}"
+            markdown.append([spec.DATA_NAMES[job.data], row["source"], spec.FACT_NAMES[fact], *shown, met])
+            rows.append(row)
+    return Rendered(pl.DataFrame(rows), markdown_table(["data", "source", "fact", "ours", "paper", "met"], markdown))
+
+
+def illustration(evidence: Evidence) -> Rendered:
+    """Lay out the rows of the paper's first table, each beside its match."""
+    ((_, found, table),) = evidence.described
+    header = [name.removeprefix("released_").removeprefix("known_") for name in found.columns]
+    return Rendered(table, markdown_table(header, [list(map(_plain, row)) for row in found.rows]))
+
+
+def _plain(value: jobs.Plain) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def graph(evidence: Evidence) -> Rendered:
+    """Draw the edges between released and known users, one panel for each graph; matched pairs stand out."""
+    ((_, found, table),) = evidence.described
+    panels = [_graph(rows) for rows in found.table.partition_by("panel", maintain_order=True)]
+    rows = [[*map(_plain, row[:4]), "yes" if row[4] else ""] for row in found.rows]
+    markdown = markdown_table(["graph", "released", "known", "weight", "in the best matching"], rows)
+    return _drawn(evidence, Rendered(table, markdown), alt.hconcat(*panels), "green: the pairs of the best matching")
+
+
+def _graph(rows: pl.DataFrame) -> Any:
+    sides = [
+        rows.select(x=pl.lit(x), user=name, is_common=f"{name}_is_common")
+        for x, name in enumerate(("released", "known"))
     ]
-    return laid_out(evidence, columns)
-
-
-def aggregation(evidence: Evidence) -> Rendered:
-    """Lay out one row for each kind of place."""
-    return laid_out(evidence, [("places", lambda row: row["part"]), SOURCE, USERS, PLACES, CORRECT, *ACCURACY, PRINTED])
-
-
-def runtime(evidence: Evidence) -> Rendered:
-    """Lay out one row for each set of data: ours and the paper's seconds."""
-    rows: list[dict[str, jobs.Plain]] = []
-    for name, job in ((part.name, job) for part in evidence.experiment.parts for job in part.jobs()):
-        if job in evidence.done and isinstance(found := evidence.done[job].result, jobs.TimeResult):
-            printed = {measure: evidence.experiment.find_published(name, measure=measure) for measure in TIMES}
-            paper = {f"paper_{measure}": one.number if one else None for measure, one in printed.items()}
-            what = {"part": name, "data": job.data, "source": evidence.sources[job.data].kind, "weight": job.weight}
-            rows.append({**what, "method": "joint", "repeats": 1, **msgspec.structs.asdict(found), **paper})
-    table = pl.DataFrame(rows, schema_overrides={f"paper_{measure}": pl.Float64 for measure in TIMES})
-    header = ["data", "", "users", "places", "weights (s)", "matching (s)", "proof (s)"]
-    header += ["paper: weights (s)", "paper: matching (s)"]
-    lines = [
-        [spec.DATA_NAMES[data], source, f"{n_users:,}", f"{n_places:,}", *map(_seconds, seconds)]
-        for data, source, n_users, n_places, *seconds in table.select(
-            "data", "source", "n_users", "n_places", pl.col("^(paper_)?seconds_.*$")
-        ).rows()
-    ]
-    return Rendered(table, [*markdown_table(header, lines), "", MACHINE])
-
-
-def _seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return NOT_GIVEN
-    return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"  # noqa: PLR2004
+    nodes = pl.concat(sides).unique(maintain_order=True).with_columns(y=-pl.int_range(pl.len()).over("x"))
+    at = dict(nodes.select("user", "y").rows())
+    ends = {name: pl.col(side).replace_strict(at) for name, side in (("y", "released"), ("y2", "known"))}
+    bare: Any = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
+    x = alt.X("x:Q", title="released (left), known (right)", scale=alt.Scale(domain=[-0.4, 1.4]), axis=bare)
+    y = alt.Y("y:Q", title="users", scale=alt.Scale(domain=[-3.5, 0.5]), axis=bare)
+    edges = alt.Chart(inline(rows.sort("is_matched").with_columns(**ends, x=pl.lit(0), x2=pl.lit(1)))).mark_rule()
+    lines = edges.encode(
+        x=x, y=y, x2="x2:Q", y2="y2:Q",
+        color=alt.condition("datum.is_matched", alt.value(COLOURS[2]), alt.value("#bbbbbb")),
+        strokeWidth=alt.condition("datum.is_matched", alt.value(3), alt.value(1)),
+    )  # fmt: skip
+    base = alt.Chart(inline(nodes)).encode(x=x, y=y)
+    shape = alt.condition("datum.is_common", alt.value("circle"), alt.value("square"))
+    marks = base.mark_point(size=110, filled=True, opacity=1, color="#222222").encode(shape=shape)
+    words = base.encode(text="user:N")
+    left = words.transform_filter("datum.x == 0").mark_text(align="right", dx=-12, fontSize=12)
+    right = words.transform_filter("datum.x == 1").mark_text(align="left", dx=12, fontSize=12)
+    layers: list[Any] = [lines, marks, left, right]
+    return alt.LayerChart(layer=layers).properties(width=260, height=190, title=rows["panel"][0])
 
 
 def inline(frame: pl.DataFrame) -> Any:
@@ -470,7 +565,7 @@ def lines(evidence: Evidence) -> Rendered:
 
 def subset(evidence: Evidence) -> Rendered:
     """Draw accuracy and correct matches against the size of the release, one above the other."""
-    rows = evidence.table.with_columns(series=pl.lit(RELEASE)).sort("value", maintain_order=True)
+    rows = evidence.table.with_columns(series=pl.lit("release")).sort("value", maintain_order=True)
     x = _across(rows, evidence.experiment.x + " (leftmost: one by one)", is_log=False)
     drawn = rows.select(DRAWN)
     upper = curves(drawn, x, "accuracy", "accuracy: share identified", printed=_paper_points(rows))
@@ -489,9 +584,12 @@ def protection(evidence: Evidence) -> Rendered:
         chart = curves(frame, x, "rate", "share", legend="what is shown", highest=1.0)
         title = f"{spec.DATA_NAMES[rows['data'][0]]}, {rows['n_users'][0]:,} users"
         panels.append(chart.properties(title=title, height=240))
-    columns: list[Column] = [("data", lambda row: row["part"]), ("k", lambda row: f"{row['value']:,.0f}")]
-    columns += [(name, partial(_rate, column)) for column, name in PROTECTION.items()]
-    return _drawn(evidence, laid_out(evidence, columns), alt.vconcat(*panels))
+    cells = [
+        [row["part"], _count("value", row), *(_rate(column, row) for column in PROTECTION)]
+        for row in evidence.table.rows(named=True)
+    ]
+    markdown = markdown_table(["data", "k", *PROTECTION.values()], cells)
+    return _drawn(evidence, Rendered(points(evidence).table, markdown), alt.vconcat(*panels))
 
 
 def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
@@ -514,11 +612,10 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
 def _with_points(evidence: Evidence, chart: Chart) -> Rendered:
     """Return curves with the table of their points, and with notes below the title."""
     repeats = max(evidence.table["repeats"])
-    has_several = repeats > 1
-    what = "Student's interval of the mean over draws" if has_several else "Wilson's interval of a rate"
-    drawn = f", up to {repeats} draws of users" if has_several else ""
-    bars = f"bars: 90% confidence, proposed weight ({what})"
-    return _drawn(evidence, points(evidence), chart, f"{_users(evidence.table)}{drawn}", bars)
+    drawn = f", up to {repeats} draws of users" if repeats > 1 else ""
+    methods = evidence.table.filter(pl.col("weight") == jobs.PROPOSED)["interval"].drop_nulls()
+    bars = [f"bars: 90% confidence, proposed weight: {method}" for method in methods.unique(maintain_order=True)]
+    return _drawn(evidence, points(evidence), chart, f"{_users(evidence.table)}{drawn}", *bars)
 
 
 def _users(table: pl.DataFrame) -> str:
@@ -544,14 +641,10 @@ def popularity(evidence: Evidence) -> Rendered:
     base = alt.Chart(inline(pl.concat(ends).unique().sort("rank"))).encode(x=x, y=y)
     marks = [base.mark_line(color=COLOURS[0], strokeWidth=2), base.mark_point(color=COLOURS[0], size=14, filled=True)]
     chart = alt.LayerChart(layer=marks).properties(width=520, height=320)
-    facts = f"{found.n_places:,} sites, {found.n_places_of_one_user:,} of them of a single user"
-    printed = "paper: 83,219 sites, 77,935 of them of not more than one user"
-    rows = [
-        [spec.DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_places_of_one_user:,}"],
-        ["paper", "121", "83,219", "77,935"],
-    ]
-    markdown = markdown_table(["data", "users", "sites", "sites of a single user"], rows)
-    return _drawn(evidence, Rendered(table, markdown), chart, facts, printed)
+    rows = [[spec.DATA_NAMES[job.data], f"{found.n_places:,}"], ["paper", f"{spec.FACTS['web']['n_places']:,.0f}"]]
+    return _drawn(
+        evidence, Rendered(table, markdown_table(["data", "sites"], rows)), chart, "; ".join(map(": ".join, rows))
+    )
 
 
 def positions(evidence: Evidence) -> Rendered:
@@ -606,7 +699,9 @@ def active_weeks(evidence: Evidence) -> Rendered:
     several = [n for n in Counter(user for user, _ in found.rows).values() if n > 1]
     n, on_average = f"{len(several):,}", f"{sum(several) / max(len(several), 1):.1f}"
     header = ["data", "users with several active weeks", "active weeks of these, on average"]
-    markdown = markdown_table(header, [[spec.DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]])
+    paper = spec.FACTS["geolife"]
+    theirs = ["paper", _count("n_users", paper), f"{paper['weeks_per_user']:g}"]
+    markdown = markdown_table(header, [[spec.DATA_NAMES[job.data], n, on_average], theirs])
     facts = f"{n} users with several active weeks, {on_average} on average"
     return _drawn(evidence, Rendered(table, markdown), chart, facts)
 
@@ -614,9 +709,10 @@ def active_weeks(evidence: Evidence) -> Rendered:
 LAYOUTS: Mapping[spec.Layout, Callable[[Evidence], Rendered]] = {
     "points": points,
     "metrics": metrics,
-    "overlap": overlap,
-    "aggregation": aggregation,
-    "runtime": runtime,
+    "growth": growth,
+    "facts": facts,
+    "illustration": illustration,
+    "graph": graph,
     "lines": lines,
     "subset": subset,
     "protection": protection,

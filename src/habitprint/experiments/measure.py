@@ -2,49 +2,73 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from threading import Lock
 from typing import Any, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from habitprint.attacks import PROPOSED, Attack, Scenario, run_attack
+from habitprint.datasets import illustration
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate, user_chances
 from habitprint.events import Events
 from habitprint.events.spec import DayName
 from habitprint.experiments import jobs
 from habitprint.experiments.sources import Data, DataSource
-from habitprint.histograms import Histograms
+from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
-from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.markov import (
+    CHAIN_DISTANCES,
+    ChainDistance,
+    ChainMatching,
+    Chains,
+    evaluate_chains,
+    match_chains,
+    mobility_chains,
+)
 from habitprint.markov.chains import COLUMNS
-from habitprint.matching import match
+from habitprint.matching import Matching, match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.recoding import keep_places
-from habitprint.periods import OnDays, Split, split
-from habitprint.periods.day_table import DayTable, day_of_week_zero, local_days, weeks_of
-from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks, OnDays, Split, split
+from habitprint.periods.day_table import DAYS, DayTable, day_of_week_zero, local_days, to_date, weeks_of
+from habitprint.periods.periods import KNOWN, RELEASED, Period
 from habitprint.places import OUTSIDE, Grid
 from habitprint.progress import Progress, silent
 from habitprint.runtime import Once
-from habitprint.truth import SAME_ID, common_users
-from habitprint.weighing import WeightName, find_weight
+from habitprint.truth import SAME_ID
+from habitprint.weighing import find_weight, weights
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
 
 # The attacks of the paper, each with any weight.
 ATTACKS: Mapping[str, Attack] = {
     "joint": PROPOSED,
+    "timing": PROPOSED,
     "joint-common": replace(PROPOSED, is_as_common=True),
     "one-by-one": replace(PROPOSED, method="one-by-one"),
     "one-by-one-from-known": replace(PROPOSED, method="one-by-one", direction="known-to-released"),
 }
 CHAINS: Mapping[str, ChainDistance] = {f"markov-{distance}": distance for distance in CHAIN_DISTANCES}
+# The graphs of the paper's schematic figures, on users of its first table: who is on each side, and how many pairs.
+GRAPHS: Mapping[str, Mapping[str, tuple[list[str] | None, list[str] | None, int | None]]] = {
+    "classification": {
+        "(a) one released histogram is classified": (["?1"], None, None),
+        "(b) all histograms are matched": (None, None, None),
+    },
+    "graph": {"every pair, with its weight": (None, None, None)},
+    "user-sets": {
+        "(a) some known users are not released (A1)": (["?1", "?3"], None, None),
+        "(b) both sides have users of their own (A2)": (["?1", "?2", "?3"], ["Jill", "Mary", "Mike"], 2),
+    },
+}
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -95,33 +119,46 @@ class SharedData:
         return users["user"].sort()
 
     @_once
-    def split(self, name: jobs.DataName, last_day: DayName | None, side: float | None) -> Split:
+    def split(self, name: jobs.DataName, setting: jobs.Setting) -> Split:
         """Return both periods, with all users who are active in both, and the account of the rows."""
         data = self.data(name)
-        events = data.events if side is None else _grid(data, side).place(data.events)
-        if last_day is None:
-            return split(events, data.period)
+        events = data.events if setting.side is None else _grid(data, setting.side).place(data.events)
+        period = data.period
+        if setting.first_day is not None:
+            period = _of_weeks(period, setting.first_day)
+        if setting.last_day is None:
+            return split(events, period)
         first: DayName = "monday"
-        cohort = split(events, OnDays(first, first, of=data.period)).released.users
-        return split(events, OnDays(first, last_day, of=data.period), users=cohort)
+        cohort = split(events, OnDays(first, first, of=period)).released.users
+        return split(events, OnDays(first, setting.last_day, of=period), users=cohort)
 
     @_once
-    def popular(self, name: jobs.DataName, side: float | None) -> pl.DataFrame:
+    def popular(self, name: jobs.DataName, setting: jobs.Setting) -> pl.DataFrame:
         """Return the places, most visited first: ``place, visits``; by all users in both periods."""
-        tables = [side_.to_table().select("place", "count") for side_ in self.split(name, None, side)]
+        tables = [side.to_table().select("place", "count") for side in self.split(name, setting)]
         visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
         return visits.sort("visits", "place", descending=[True, False])
 
     @_once
-    def chains(self, name: jobs.DataName, side: float) -> tuple[Chains, Chains]:
+    def chains(self, name: jobs.DataName, setting: jobs.Setting) -> tuple[Chains, Chains]:
         """Return the Markov chains of both periods, for the users whose histograms are compared."""
         data = self.data(name)
-        users = self.split(name, None, side).released.users
+        users = self.split(name, setting).released.users
         parts = data.period.parts(DayTable.of(_within(data)).kept(*COLUMNS[1:])).days.usable
         parts = parts.filter(pl.col("user").is_in(users.implode()))
         sides = [parts.filter(pl.col("part") == part).select(COLUMNS) for part in (RELEASED, KNOWN)]
         released, known = map(mobility_chains, collect(sides, data.events.source))
         return released, known
+
+
+def _of_weeks(period: Period, first_day: DayName) -> Period:
+    if not isinstance(period, BusiestWeeks | HalvesOfActiveWeeks):
+        raise InputError(
+            "first_day is given for periods of fixed days",
+            why="only the busiest weeks, and halves of active weeks, begin on a day of the week",
+            fix="remove first_day, or use halves or busiest in [periods]",
+        )
+    return replace(period, first_day=first_day)
 
 
 def _grid(data: Data, side: float) -> Grid:
@@ -138,10 +175,6 @@ def _within(data: Data) -> Events:
     """Return the events within the area."""
     assert data.box is not None, "only data with positions has an area"  # noqa: S101
     return data.events.leave_out(~data.box.holds(pl.col("lat"), pl.col("lon")), OUTSIDE)
-
-
-def _n_places(scenario: Scenario) -> int:
-    return len(np.unique(np.concatenate([table.counts.indices for table in scenario.aligned])))
 
 
 def prepare(
@@ -161,8 +194,7 @@ def prepare(
     (20, None)
     """
     setting = job.setting
-    released, known = shared.split(job.data, setting.last_day, setting.side)
-    released, known = _narrow(released, known, setting, job.data, shared)
+    released, known = _narrow(job, shared)
     if job.is_drawn:
         released, known = _draw(released, known, job, seed)
     if setting.k is None:
@@ -185,26 +217,24 @@ def prepare(
     return Scenario(release.histograms, known, SAME_ID), protected
 
 
-def _narrow(
-    released: Histograms, known: Histograms, setting: jobs.Setting, name: jobs.DataName, shared: SharedData
-) -> tuple[Histograms, Histograms]:
-    """Keep users who were at a popular place, then popular places; drop users without a remaining count."""
-    if setting.seen_top is not None:
-        top = shared.popular(name, setting.side)["place"].head(setting.seen_top)
-        seen = pl.concat([keep_places(side, top).users for side in (released, known)])
-        users = released.users.filter(released.users.is_in(seen.implode()))
-        released, known = released.select(users=users), known.select(users=users)
-    if setting.n_top is not None:
-        top = shared.popular(name, setting.side)["place"].head(setting.n_top)
-        released, known = keep_places(released, top), keep_places(known, top)
-        both = released.users.filter(released.users.is_in(known.users.implode()))
+def _narrow(job: jobs.Job, shared: SharedData) -> tuple[Histograms, Histograms]:
+    """Keep users who were at popular places in both periods, then popular places and who still has counts in both."""
+    setting, base = job.setting, job.setting.of_periods
+    whole = narrowed = tuple(shared.split(job.data, base))
+    for n, is_of_users in ((setting.seen_top, True), (setting.n_top, False)):
+        if n is None:
+            continue
+        top = shared.popular(job.data, base)["place"].head(n)
+        kept = [keep_places(side, top) for side in narrowed]
+        both = kept[0].users.filter(kept[0].users.is_in(kept[1].users.implode()))
         if both.is_empty():
             raise InputError(
-                f"nobody was at one of the {setting.n_top} most popular places in both periods",
+                f"nobody was at one of the {n} most popular places in both periods",
                 why="an attack needs users on both sides",
                 fix="keep more places",
             )
-        released, known = released.select(users=both), known.select(users=both)
+        narrowed = tuple(side.select(users=both) for side in (whole if is_of_users else kept))
+    released, known = narrowed
     return released, known
 
 
@@ -254,85 +284,102 @@ def measure(
 def _result(job: jobs.Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> jobs.Result:
     if job.task in DESCRIPTIONS:
         return DESCRIPTIONS[job.task](job, shared)
-    if job.task in CHAINS:
-        return _compare_chains(job, CHAINS[job.task], shared, seed)
     scenario, protected = prepare(job, shared, seed, progress)
-    if job.task == "timing":
-        return _time(scenario, job.weight, seed, max_memory, progress)
-    attack = replace(ATTACKS[job.task], weight=find_weight(job.weight))
     released, known, common = scenario.released, scenario.known, scenario.common
-    matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=progress).matching
-    right, of_row = user_chances(matching, released, known, common), released.share_classes
+    facts: dict[str, Any] = {}
+    matching: Matching | ChainMatching
+    if job.task in CHAINS:
+        matching = match_chains(
+            *shared.chains(job.data, job.setting.of_periods), kind=CHAINS[job.task], users=released.users, seed=seed
+        )
+        found, right = evaluate_chains(matching), matching.chances(common)
+        facts["has_state"] = matching.has_state(common)
+    else:
+        watch = _Stopwatch(progress)
+        attack = replace(ATTACKS[job.task], weight=find_weight(job.weight))
+        matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=watch).matching
+        facts["seconds"] = watch.seconds() if job.task == "timing" else {}
+        found, right = evaluate(matching, released, known), user_chances(matching, released, known, common)
+        facts["n_places"] = _n_places(scenario.aligned)
+        if protected:
+            of_row = released.share_classes
+            facts |= {"clustered": right * np.bincount(of_row)[of_row[common.released]], "protected": protected}
     return jobs.MeasuredAttack(
         n_users=released.n_users,
         n_known=known.n_users,
-        n_places=_n_places(scenario),
-        found=evaluate(matching, released, known),
+        found=found,
+        n_right=int((matching.released == matching.known).sum()),
         users=positions(released.users.gather(common.released), shared.users(job.data)),
         right=right,
-        clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
-        unused=dict(shared.split(job.data, job.setting.last_day, job.setting.side).unused),
-        protected=protected,
+        unused=dict(shared.split(job.data, job.setting.of_periods).unused),
+        **facts,
     )
 
 
-def _compare_chains(job: jobs.Job, distance: ChainDistance, shared: SharedData, seed: int) -> jobs.MeasuredAttack:
-    side = job.setting.side
-    assert side is not None, "chains are compared with squares"  # noqa: S101
-    released, known = shared.chains(job.data, side)
-    matching = match_chains(released, known, kind=distance, seed=seed)
-    common = common_users(SAME_ID, released.users, known.users)
-    return jobs.MeasuredAttack(
-        n_users=released.n_users,
-        n_known=known.n_users,
-        n_places=None,
-        found=evaluate_chains(matching),
-        users=positions(released.users.gather(common.released), shared.users(job.data)),
-        right=matching.chances(common),
-        has_state=matching.has_state(common),
-        unused=dict(shared.split(job.data, None, side).unused),
-    )
+class _Stopwatch:
+    """The time of each stage, from the reports of progress."""
 
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.stages = progress, defaultdict[str, float](float)
+        self.start = self.last = time.perf_counter()
 
-def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, progress: Progress) -> jobs.TimeResult:
-    """Add up the time of each stage, from the reports of progress."""
-    seconds: dict[str, float] = defaultdict(float)
-    start = last = time.perf_counter()
-
-    def watch(stage: str, done: int, total: int, note: str = "") -> None:
-        nonlocal last
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         now = time.perf_counter()
-        seconds[stage] += now - last
-        last = now
-        progress(stage, done, total, note)
+        self.stages[stage] += now - self.last
+        self.last = now
+        self.progress(stage, done, total, note)
 
-    match(scenario.released, scenario.known, weight=weight, seed=seed, max_memory=max_memory, progress=watch)
-    total = time.perf_counter() - start
-    return jobs.TimeResult(
-        n_users=scenario.released.n_users,
-        n_known=scenario.known.n_users,
-        n_places=_n_places(scenario),
-        seconds_weights=seconds["gains"],
-        seconds_matching=total - seconds["gains"] - seconds["proof"],
-        seconds_proof=seconds["proof"],
-    )
+    def seconds(self) -> dict[jobs.Stage, float]:
+        """Return the seconds from the start: what is neither weights nor proof belongs to the matching."""
+        weights, proof = self.stages["gains"], self.stages["proof"]
+        return {"weights": weights, "matching": self.last - self.start - weights - proof, "proof": proof}
+
+
+def _n_places(sides: Iterable[Histograms]) -> int:
+    return len(np.unique(np.concatenate([side.counts.indices for side in sides])))
+
+
+def _describe_facts(job: jobs.Job, shared: SharedData) -> jobs.Description:
+    """Return the facts that the paper prints about its data, as far as they have a meaning for this data."""
+    data, both = shared.data(job.data), shared.split(job.data, job.setting.of_periods)
+    period = data.period
+    n, sides = both.released.n_users, align(both.released, both.known)
+    visits: sparse.csr_array = sides[0].counts + sides[1].counts
+    facts: dict[str, float] = {
+        "n_users": n,
+        "n_places": _n_places(sides),
+        "n_places_of_one_user": int((np.bincount(visits.indices) == 1).sum()),
+        "events_per_user": visits.sum() / n,
+        "places_per_user": visits.nnz / n,
+        "by_chance": 1 / n,
+    }
+    if isinstance(period, ConsecutiveWeeks):
+        second_day = local_days(data.events.time_zone) == pl.lit(to_date(period.start)).cast(pl.Int32) + 1
+        theirs = data.events.usable.filter(pl.col("user").is_in(both.released.users.implode()), second_day)
+        (n_then,) = collect([theirs.select(pl.len())], data.events.source)
+        facts |= {
+            "events_per_day": facts["events_per_user"] / (2 * len(DAYS)),
+            "events_on_second_day": n_then.item() / n,
+            "n_on_both_mondays": shared.split(job.data, jobs.Setting(last_day="monday")).released.n_users,
+        }
+    if isinstance(period, HalvesOfActiveWeeks):
+        weeks = _active_weeks(job, shared).group_by("user").len().filter(pl.col("len") > 1)
+        facts["weeks_per_user"] = int(weeks["len"].sum()) / max(weeks.height, 1)
+    return jobs.Description(columns=("fact", "number"), rows=tuple((name, float(of)) for name, of in facts.items()))
 
 
 def _describe_popularity(job: jobs.Job, shared: SharedData) -> jobs.Description:
     """Return the first and the last rank of the places with as many visits: enough to draw them all."""
-    popular = shared.popular(job.data, job.setting.side)
+    popular = shared.popular(job.data, job.setting.of_periods)
     ranked = popular.with_row_index("rank", offset=1)
     ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
-    released, known = shared.split(job.data, None, job.setting.side)
-    both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
-    n_of_one = both.group_by("place").len().filter(pl.col("len") == 1).height
-    return jobs.Description.of(ends, n_places=popular.height, n_users=released.n_users, n_places_of_one_user=n_of_one)
+    return jobs.Description.of(ends, popular.height)
 
 
 def _describe_antennas(job: jobs.Job, shared: SharedData) -> jobs.Description:
     antennas = shared.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
-    return jobs.Description.of(antennas.select("place", "lat", "lon", "region").sort("place"), n_places=antennas.height)
+    return jobs.Description.of(antennas.select("place", "lat", "lon", "region").sort("place"), antennas.height)
 
 
 def _describe_squares(job: jobs.Job, shared: SharedData) -> jobs.Description:
@@ -350,21 +397,54 @@ def _describe_squares(job: jobs.Job, shared: SharedData) -> jobs.Description:
     table = runs.agg(pl.col("column").min(), pl.len()).select(
         west=west, east=west + pl.col("len") * (next_lon - lon), south=south, north=south + (next_lat - lat)
     )
-    return jobs.Description.of(table.select(pl.all().round(6)), n_places=squares.height)
+    return jobs.Description.of(table.select(pl.all().round(6)), squares.height)
 
 
-def _describe_active_weeks(job: jobs.Job, shared: SharedData) -> jobs.Description:
+def _active_weeks(job: jobs.Job, shared: SharedData) -> pl.DataFrame:
     data = shared.data(job.data)
     week = weeks_of(local_days(data.events.time_zone), WEEKS_FROM).alias("week")
     active = _within(data).usable.select("user", week).unique().sort("user", "week")
     day = pl.lit(day_of_week_zero(WEEKS_FROM)) + pl.duration(weeks=pl.col("week"))
     (table,) = collect([active.select("user", week=day.dt.to_string("%Y-%m-%d"))], data.events.source)
-    return jobs.Description.of(table)
+    return table
+
+
+def _describe_illustration(job: jobs.Job, shared: SharedData) -> jobs.Description:
+    """Return the pairs of the paper's first table, released users with their matches, in percent."""
+    del job, shared
+    released, known = illustration()
+    pairs = match(released, known).to_table().select("released", "known", "weight").sort("released")
+    for side, name in ((released, "released"), (known, "known")):
+        rows = side.to_table().pivot("place", index="user", values="count")
+        rows = rows.select(pl.col("user").alias(name), pl.exclude("user").name.prefix(f"{name}_"))
+        pairs = pairs.join(rows, on=name, maintain_order="left")
+    return jobs.Description.of(pairs.select("^released.*$", "^known.*$", "weight"))
+
+
+def _describe_graph(job: jobs.Job, shared: SharedData) -> jobs.Description:
+    """Return the edges of the graphs of one figure, on users of the paper's first table."""
+    del shared
+    everybody = illustration()
+    truth = dict(match(*everybody).to_table().select("released", "known").rows())
+    rows: list[tuple[jobs.Plain, ...]] = []
+    for panel, (ours, theirs, size) in GRAPHS[job.task].items():
+        released, known = everybody[0].select(users=ours), everybody[1].select(users=theirs)
+        pairs = match(released, known, size=size).to_table().select("released", "known").rows()
+        every, right = weights(released, known), [truth[user] for user in released.users]
+        for i, j in product(range(released.n_users), range(known.n_users)):
+            user, other = released.users[i], known.users[j]
+            common = (right[i] in known.users, other in right)
+            rows.append((panel, user, other, round(float(every[i, j]), 3), (user, other) in pairs, *common))
+    columns = ("panel", "released", "known", "weight", "is_matched", "released_is_common", "known_is_common")
+    return jobs.Description(columns=columns, rows=tuple(rows))
 
 
 DESCRIPTIONS: Mapping[str, Callable[[jobs.Job, SharedData], jobs.Description]] = {
+    "facts": _describe_facts,
+    "illustration": _describe_illustration,
+    **dict.fromkeys(GRAPHS, _describe_graph),
     "popularity": _describe_popularity,
     "antennas": _describe_antennas,
     "squares": _describe_squares,
-    "active-weeks": _describe_active_weeks,
+    "active-weeks": lambda job, shared: jobs.Description.of(_active_weeks(job, shared)),
 }

@@ -15,11 +15,11 @@ import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.events.events import in_words
-from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement, groups, tenths
-from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
+from habitprint.experiments.claims import CHANCE, Basis, Comparison, Finding, Judgement, groups, tenths
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
 from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.sources import DataKind, DataSource
-from habitprint.experiments.spec import INDEX, PAPER_N_USERS, QUICK_LINE, Experiment
+from habitprint.experiments.spec import INDEX, Experiment
 from habitprint.formatting import printable_json
 from habitprint.io.files import Output, check_folder, read_text, telling_of, text_output, write_all, write_text
 from habitprint.io.tables import table_output
@@ -29,7 +29,7 @@ from habitprint.runtime import run_parallel, versions, versions_in_words
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"
 WORDS = "Results of single computations of habitprint reproduce. Without this folder they are computed anew.\n"
-SCHEMA = 6  # to be raised when the same job on the same data would have another result, or another form of it
+SCHEMA = 7  # to be raised when the same job on the same data would have another result, or another form of it
 MEMORY = 4e9  # bytes, of all matchings that run at the same time
 LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same time
 
@@ -39,17 +39,22 @@ TWIN_NOTE = (
     "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
     "be had. It shows how the method behaves, not what the real data would give."
 )
-QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."
 SIGNS: Mapping[Judgement, str] = {
     "holds": "✓", "leans": "≈", "undecided": "≈", "does not hold": "✗", "not tested": "–",
 }  # fmt: skip
+# The data of a verdict: its mark around the sign, and its words.
+BASES: Mapping[Basis, tuple[str, str]] = {
+    "real": ("{}", ""),
+    "yours": ("{}", ""),
+    "twin": ("({})", " on a synthetic twin"),
+    "fitted": ("({}, fitted)", " on a synthetic twin that is fitted to numbers of this figure"),
+}
 RULE = (
     "A claim holds if each lead is clear: on the same users, chance alone gives as much in at most 5% of cases "
     "(Fisher's randomization test for pairs; p says how often)."
 )
 MOST_SHOWN = 4  # comparisons of one claim; of more, only those that are not clear
 LEAST_P = 0.001  # below this, more draws say little more
-FEWER = 0.9  # share of the paper's users: below it, ours are easier to identify
 
 
 class Store:
@@ -210,8 +215,10 @@ class Report:
         Results that went into it, and how many of them were computed now.
     seconds
         Seconds of work for all its results, whenever they were computed.
-    repeats, seed, is_quick
-        The largest number of draws of users, the seed, and whether sizes are smaller.
+    repeats, seed
+        The largest number of draws of users, and the seed.
+    notes
+        What is to be noted about its data: choices, differences, fewer users than the paper's.
     """
 
     name: str
@@ -225,7 +232,7 @@ class Report:
     seconds: float
     repeats: int
     seed: int
-    is_quick: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def is_from_twin(self) -> bool:
@@ -243,6 +250,34 @@ class Report:
             whose = "the claimed" if self.is_own else "the paper's"
             return f"in {whose} direction, within the noise"
         return "within the noise" if finding.verdict == "undecided" else finding.verdict
+
+
+def mark(finding: Finding) -> str:
+    """Return the sign of a verdict; in brackets if it is of a synthetic twin.
+
+    Examples
+    --------
+    >>> [mark(Finding("it leads", "holds", (), basis)) for basis in ("real", "twin", "fitted")]
+    ['✓', '(✓)', '(✓, fitted)']
+    """
+    return BASES[finding.basis][0].format(SIGNS[finding.verdict])
+
+
+def judge(experiment: Experiment, runs: Sequence[Run], sources: Mapping[DataName, DataSource]) -> list[Finding]:
+    """Return a verdict on each claim for each kind of data: real, synthetic, and synthetic fitted to this figure."""
+
+    def basis(run: Run) -> Basis:
+        kind = sources[run.job.data].kind
+        if kind == "twin":
+            return "fitted" if run.job.data in experiment.fitted else "twin"
+        return "yours" if kind == "yours" else "real"
+
+    of_basis = groups(runs, basis)
+    return [
+        msgspec.structs.replace(claim.judge(some), basis=kind)
+        for claim in experiment.claims
+        for kind, some in of_basis.items()
+    ]
 
 
 def finding_words(finding: Finding) -> str:
@@ -291,7 +326,6 @@ def write_experiment(
     out: Path,
     *,
     seed: int,
-    is_quick: bool,
     n_computed: int,
 ) -> Report:
     """Write the table, the picture and the page of an experiment, from the results of its jobs."""
@@ -300,7 +334,7 @@ def write_experiment(
     from habitprint.plots import chart_output  # noqa: PLC0415
 
     name, own = experiment.name, {job: done[job] for job in experiment.jobs() if job in done}
-    evidence = Evidence(experiment, own, sources, is_quick)
+    evidence = Evidence(experiment, own, sources)
     outputs: list[Output] = []
     page = [f"# {experiment.title}", "", experiment.about, ""]
     if any(not isinstance(one.result, LeftOut) for one in own.values()):
@@ -310,14 +344,8 @@ def write_experiment(
             outputs += [chart_output(rendered.chart, out / f"{name}{ending}") for ending in (".svg", ".png")]
             page += [f"![{experiment.title}]({name}.svg)", ""]
         page += [*rendered.markdown, ""]
-    of_data = groups(evidence.runs, lambda run: run.job.data)
-    for data, runs in of_data.items() if experiment.published else ():
-        ours, theirs = max(run.result.n_known for run in runs), experiment.n_published or PAPER_N_USERS.get(data, 0)
-        if ours < FEWER * theirs:
-            words = f"The paper's numbers are of {theirs:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
-            page += [words, ""]
     # Attacks, if there are any, list the rows that were not used.
-    unused = {data: runs[0].result.unused for data, runs in of_data.items()}
+    unused = {run.job.data: run.result.unused for run in reversed(evidence.runs)}
     report = Report(
         name=name,
         title=experiment.title,
@@ -325,14 +353,14 @@ def write_experiment(
         sources=tuple(
             UsedData(data, sources[data].kind, sources[data].words, unused.get(data, {})) for data in evidence.data
         ),
-        findings=tuple(claim.judge(evidence.runs) for claim in experiment.claims) if own else (),
+        findings=tuple(judge(experiment, evidence.runs, sources)),
         skipped=tuple(evidence.skipped),
         n_results=len(own),
         n_computed=n_computed,
         seconds=sum(one.seconds for one in own.values()),
         repeats=max((run.job.repeat for run in evidence.runs), default=0) + 1,
         seed=seed,
-        is_quick=is_quick,
+        notes=tuple(evidence.notes),
     )
     page += _notes(report)
     outputs.append(text_output(out / f"{name}.md", "\n".join(page) + "\n"))
@@ -345,15 +373,14 @@ def _notes(report: Report) -> list[str]:
     if report.findings:
         notes += [f"## What {'was to be checked' if report.is_own else 'the paper says, checked on this result'}", ""]
         notes += [
-            f"- {SIGNS[one.verdict]} {one.claim}: **{report.verdict_words(one)}**. {finding_words(one)}"
+            f"- {mark(one)} {one.claim}: **{report.verdict_words(one)}**{BASES[one.basis][1]}. {finding_words(one)}"
             for one in report.findings
         ]
         notes += ["", RULE, ""]
     notes += ["## Where this comes from", ""]
     if report.is_from_twin:
         notes.append(f"- {TWIN_NOTE}")
-    if report.is_quick:
-        notes.append(f"- {QUICK_LINE}")
+    notes += [f"- {note}" for note in report.notes]
     for source in report.sources:
         unused = f"; rows not used: {in_words(source.unused)}" if source.unused else ""
         notes.append(f"- {source.data} ({source.kind}): {source.words}{unused}")
@@ -405,13 +432,11 @@ def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
     page = ["# Tables and figures", ""]
     if any(report.is_from_twin for report in every):
         page += [TWIN_NOTE, ""]
-    if any(report.is_quick for report in every):
-        page += [QUICK_NOTE, ""]
     page += ["| result | data | what is said to hold | draws, seed |", "|---|---|---|---|"]
     for report in every:
         kinds = ", ".join(f"{source.data} ({source.kind})" for source in report.sources) or "none: left out"
-        said = "<br>".join(f"{SIGNS[one.verdict]} {one.claim}: {report.verdict_words(one)}" for one in report.findings)
-        how = f"{report.repeats}, {report.seed}{', quick' if report.is_quick else ''}"
+        said = "<br>".join(f"{mark(one)} {one.claim}: {report.verdict_words(one)}" for one in report.findings)
+        how = f"{report.repeats}, {report.seed}"
         page.append(f"| [{report.title}]({report.name}.md) | {kinds} | {said} | {how} |")
     skipped = dict.fromkeys(sentence for report in every for sentence in report.skipped)
     page += ["", *(f"Left out: {sentence}" for sentence in skipped), ""]
@@ -430,7 +455,6 @@ def reproduce(
     out: Path,
     *,
     seed: int = 0,
-    is_quick: bool = False,
     n_workers: int | None = None,
     max_memory: float = MEMORY,
     progress: Progress = silent,
@@ -447,8 +471,6 @@ def reproduce(
         The store of results, and the folder of files: see `make_output`.
     seed
         Draws users, and decides among equally good matchings.
-    is_quick
-        Said in the index; the experiments themselves must be the quick ones.
 
     Examples
     --------
@@ -464,7 +486,7 @@ def reproduce(
     start = time.perf_counter()
     shared, reports = SharedData(sources), []
     for experiment in experiments:
-        jobs = [job for job in experiment.jobs() if sources[job.data].open is not None]
+        jobs = [job for job in experiment.jobs() if sources[job.data].kind != "none"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoSharedPlaceWarning)  # some figures keep so few places on purpose
             found = run_jobs(
@@ -472,9 +494,7 @@ def reproduce(
             )
         store.make()
         done, n_computed = {job: one for job, (one, _) in found.items()}, sum(is_new for _, is_new in found.values())
-        reports.append(
-            write_experiment(experiment, done, sources, out, seed=seed, is_quick=is_quick, n_computed=n_computed)
-        )
+        reports.append(write_experiment(experiment, done, sources, out, seed=seed, n_computed=n_computed))
     made = Reproduction(tuple(reports), time.perf_counter() - start)
     store.make()
     write_index(made, out)

@@ -16,8 +16,7 @@ from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName
 from habitprint.flags import Record, flag
-from habitprint.io.tables import collect
-from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
+from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks, split
 from habitprint.periods.periods import Period
 from habitprint.places import Box, PlaceMapping
 
@@ -29,7 +28,6 @@ GET_GEOLIFE = (
 )
 QUICK_USERS = 4000  # customers of the calls, when time matters more than size
 WEB_USERS = 123  # of whom 121 or so are active in both weeks
-OTHER_SAMPLE = 1000  # added to the seed, for other customers of the same country
 
 DataKind = Literal["twin", "real", "yours", "none"]  # synthetic; the paper's; events of a spec; not to be had
 
@@ -71,7 +69,7 @@ class DataSource:
     fingerprint
         Another one means other data, so that older results are stale.
     open
-        Reads or makes it; None if there is none.
+        Reads or makes its events; None if it has none.
     files
         The files that are read, if they belong to the user.
     """
@@ -134,27 +132,28 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
         geolife = DataSource(
             "geolife", words, "real", fingerprint, lambda: Data(read(), TUESDAY_WEEKS, box=datasets.BEIJING)
         )
-    return {source.name: source for source in (*calls, web, geolife)}
+    table = DataSource(
+        "illustration", "the paper's first table, an invented example", "real", fingerprint="", open=None
+    )
+    return {source.name: source for source in (table, *calls, web, geolife)}
 
 
 def _calls_twins(n_users: int, seed: int) -> list[DataSource]:
-    """Return calls by antenna, and calls by sub-prefecture: of other customers of the same country, as in the paper."""
+    """Return calls by antenna, and the same calls by sub-prefecture."""
 
-    def calls(seed: int) -> Data:
+    def calls() -> Data:
         twin = datasets.calls_twin(n_users, seed=seed)
         antennas = twin.antennas.rename({"sub_prefecture": "region"})
         return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, antennas)
 
-    def regions(seed: int) -> Data:
-        data = calls(seed)
+    def regions() -> Data:
+        data = calls()
         return Data(PlaceMapping.from_table(data.antennas, to="region").apply(data.events), FORTNIGHT)
 
-    other, model = seed + OTHER_SAMPLE, datasets.CallsModel()
-    words = twin_words("calls", n_users, seed)
-    others = f"{twin_words('calls', n_users, other)}: another sample, by sub-prefecture"
+    words, model = twin_words("calls", n_users, seed), datasets.CallsModel()
     return [
-        DataSource("calls", words, "twin", f"{words} {model!r}", lambda: calls(seed)),
-        DataSource("sub-prefectures", others, "twin", f"{others} {model!r}", lambda: regions(other)),
+        DataSource("calls", words, "twin", f"{words} {model!r}", calls),
+        DataSource("sub-prefectures", f"{words}: the same calls", "twin", f"{words} {model!r} regions", regions),
     ]
 
 
@@ -177,15 +176,16 @@ def _d4d(folder: Path, n_users: int, seed: int, *, is_quick: bool) -> list[DataS
         return Data(_sample(events, n_users, seed) if is_quick else events, FORTNIGHT, antennas)
 
     def regions() -> Data:
-        if has_regions:
-            # As many active users as in the other sample: about so many of all are.
-            events = datasets.d4d_sub_prefecture_calls(folder, on_bad_rows="skip")
-            return Data(_sample(events, n_users, seed), FORTNIGHT)
         data = calls()
+        if has_regions:  # as many active users, drawn from the other sample
+            n_active = split(data.events, FORTNIGHT).released.n_users
+            return Data(
+                _sample(datasets.d4d_sub_prefecture_calls(folder, on_bad_rows="skip"), n_active, seed), FORTNIGHT
+            )
         return replace(data, events=datasets.d4d_nearest_sub_prefectures(folder).apply(data.events))
 
-    what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
-    words = "D4D, Ivory Coast" + (f", {n_users:,} customers drawn" if is_quick else "")
+    what = "as many of another sample" if has_regions else "the same calls, each antenna put into the nearest one"
+    words = "D4D, Ivory Coast" + (f", {n_users:,} active customers drawn" if is_quick else "")
     fingerprint = f"{_fingerprint(folder)} {seed} {is_quick}"
     return [
         DataSource("calls", words, "real", fingerprint, calls),
@@ -194,9 +194,8 @@ def _d4d(folder: Path, n_users: int, seed: int, *, is_quick: bool) -> list[DataS
 
 
 def _sample(events: Events, n_users: int, seed: int) -> Events:
-    """Return the events of some users, drawn by the seed."""
-    (everybody,) = collect([events.usable.select("user").unique()], events.source)
-    users = everybody["user"].sort()
+    """Return the events of some users who are active in both weeks, drawn by the seed."""
+    users = split(events, FORTNIGHT).released.users
     kept = users.gather(np.sort(np.random.default_rng(seed).permutation(users.len())[:n_users]))
     return events.leave_out(~pl.col("user").is_in(kept.implode()), "the user was not drawn")
 

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import msgspec
 
@@ -16,6 +16,7 @@ from habitprint.events.spec import DayName, Reading
 from habitprint.experiments.claims import Claim, Leads, Moves
 from habitprint.experiments.jobs import (
     PROPOSED,
+    UNCHANGED,
     DataName,
     HistogramMethod,
     Job,
@@ -33,10 +34,10 @@ from habitprint.places import Box
 from habitprint.weighing import WeightName
 
 Bound = Literal["", "more than", "up to"]
-Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
+Measure = Literal["accuracy", "precision", "expected_correct", "seconds_weights", "seconds_matching"]
 Layout = Literal[  # how results become a table, or a table and a picture
-    "points", "metrics", "overlap", "aggregation", "runtime",
-    "lines", "subset", "protection", "popularity", "map", "active-weeks",
+    "points", "metrics", "growth", "facts", "illustration",
+    "lines", "subset", "protection", "graph", "popularity", "map", "active-weeks",
 ]  # fmt: skip
 
 
@@ -58,6 +59,8 @@ class Published:
         Whether the paper says more, or no more, than that it is this number.
     note
         A note about the number.
+    n
+        The number of users that it is of, if others than ours.
     """
 
     part: str
@@ -68,6 +71,7 @@ class Published:
     measure: Measure = "accuracy"
     bound: Bound = ""
     note: str = ""
+    n: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,8 @@ class Experiment:
         The computations.
     layout
         The layout of the results: a table or a picture.
+    columns
+        The columns of the table for people, by name; by default, those of a curve's points.
     claims
         The claims that are checked on the result.
     x
@@ -93,7 +99,11 @@ class Experiment:
     published
         The numbers that the paper prints, to stand beside ours.
     n_published
-        The number of users in the paper, if it draws some of them.
+        The numbers of users in the paper, where it takes some of them.
+    fitted
+        The data whose synthetic twin is fitted to numbers of this very figure.
+    notes
+        Sentences about choices and differences, by the data that they are about.
 
     Examples
     --------
@@ -107,11 +117,14 @@ class Experiment:
     parts: tuple[Part, ...]
     about: str = ""
     layout: Layout = "points"
+    columns: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     x: str = ""
     is_log: bool = False
     published: tuple[Published, ...] = ()
-    n_published: int | None = None
+    n_published: dict[DataName, int] = field(default_factory=dict)
+    fitted: tuple[DataName, ...] = ()
+    notes: dict[DataName, tuple[str, ...]] = field(default_factory=dict)
 
     def jobs(self) -> Iterator[Job]:
         """Yield the units of work of all parts."""
@@ -139,6 +152,10 @@ class Experiment:
         rows = {(one.part, one.task, one.weight, one.value, one.measure): one for one in self.published}
         return rows.get(wanted)
 
+    def n_paper(self, data: DataName) -> int | None:
+        """Return the number of users in the paper's figure; None for other data than the paper's."""
+        return self.n_published.get(data, PAPER_N_USERS.get(data))
+
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""
         return replace(self, parts=tuple(part.quickly() for part in self.parts))
@@ -152,8 +169,8 @@ class Experiment:
 
 
 class _Paper(msgspec.Struct, forbid_unknown_fields=True):
-    n_users: dict[DataName, int]
-    n_places: dict[DataName, int]
+    facts: dict[DataName, dict[str, float]]
+    fact_names: dict[str, str]
     data_names: dict[DataName, str]
     weight_names: dict[str, str]
     method_names: dict[str, str]
@@ -162,7 +179,8 @@ class _Paper(msgspec.Struct, forbid_unknown_fields=True):
 
 # The paper's tables and figures, and the numbers that it prints.
 _PAPER = msgspec.convert(tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8")), _Paper)
-PAPER_N_USERS, PAPER_N_PLACES, PAPER = _PAPER.n_users, _PAPER.n_places, _PAPER.experiments
+FACTS, FACT_NAMES, PAPER = _PAPER.facts, _PAPER.fact_names, _PAPER.experiments
+PAPER_N_USERS = {name: round(facts["n_users"]) for name, facts in FACTS.items()}
 DATA_NAMES, WEIGHT_NAMES, METHOD_NAMES = _PAPER.data_names, _PAPER.weight_names, _PAPER.method_names
 NAMES = tuple(experiment.name for experiment in PAPER)
 
@@ -172,7 +190,6 @@ CLAIMS: Mapping[ClaimName, Claim] = {
     "falls": Moves("accuracy falls along what varies", grows=False),
     "grows": Moves("accuracy grows along what varies", grows=True),
 }
-QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 INDEX = "index"  # the name of the page that lists all results
 Name = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,100}$")]  # of files
 
@@ -223,10 +240,10 @@ class SpecFile:
     claims: tuple[ClaimName, ...] = ()
     repeats: int = 1
     log: bool = False
-    events: dict[str, object] = field(default_factory=dict)
-    periods: dict[str, object] = field(default_factory=dict)
-    vary: dict[str, Annotated[list[int | float | str], msgspec.Meta(min_length=1)]] = field(default_factory=dict)
-    setting: dict[str, object] = field(default_factory=dict)
+    events: EventsTable = field(default_factory=EventsTable)
+    periods: PeriodsTable = field(default_factory=PeriodsTable)
+    vary: dict[str, Annotated[tuple[int | float | str, ...], msgspec.Meta(min_length=1)]] = field(default_factory=dict)
+    setting: Setting = UNCHANGED
 
 
 def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, DataSource]:
@@ -252,11 +269,13 @@ def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, Da
     why = "an experiment is a TOML file"
     text = read_text(path, why=why)
     with reading(path, why=why, fix="look at the line that it names"):
-        content = {"name": path.stem} | tomllib.loads(text)
+        content = {"name": path.stem, "events": {}} | tomllib.loads(text)
+    if isinstance(content["events"], dict):
+        content["events"] |= given
     spec = to_record(content, SpecFile, "the spec")
-    events = to_record({**spec.events, **given}, EventsTable, "[events]")
-    period = to_record(spec.periods, PeriodsTable, "[periods]").period()
-    return _to_experiment(spec), _to_source(events, period, Path() if "file" in given else path.parent)
+    return _to_experiment(spec), _to_source(
+        spec.events, spec.periods.period(), Path() if "file" in given else path.parent
+    )
 
 
 def _to_experiment(spec: SpecFile) -> Experiment:
@@ -270,12 +289,12 @@ def _to_experiment(spec: SpecFile) -> Experiment:
         raise InputError(
             f"name = {spec.name!r}", why="the page of all results has that name", fix="choose another name"
         )
-    varies, values = cast("tuple[Quantity | None, list[Any]]", next(iter(spec.vary.items()), (None, [])))
+    varies, values = next(iter(spec.vary.items()), (None, ()))
     part = Part(
         data="events",
-        setting=to_record(spec.setting, Setting, "[setting]"),
-        varies=varies,
-        values=tuple(values),
+        setting=spec.setting,
+        varies=cast("Quantity | None", varies),
+        values=values,
         tasks=spec.methods,
         weights=spec.weights,
         repeats=spec.repeats,

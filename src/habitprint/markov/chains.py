@@ -472,6 +472,7 @@ def match_chains(
     *,
     kind: ChainDistance = "stationary",
     near: float = NEAR,
+    users: pl.Series | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> ChainMatching:
@@ -483,6 +484,8 @@ def match_chains(
     ----------
     kind, near
         The distance: see `chain_distances`.
+    users
+        The ids of the users on both sides who take part; None for all.
     seed
         Draws among equally near known users; `evaluate_chains` counts in expectation over that choice.
 
@@ -496,19 +499,28 @@ def match_chains(
     """
     require_seed(seed)
     distances = chain_distances(released, known, kind, near=near, progress=progress)
+    ours, theirs = (
+        np.arange(side.n_users) if users is None else np.flatnonzero(side.users.is_in(users.implode()).to_numpy())
+        for side in (released, known)
+    )
+    distances = distances[np.ix_(ours, theirs)]
+    if distances.size == 0:
+        raise InputError(
+            "none of the users has a chain", why="the attack compares chains", fix="name users of the tables of points"
+        )
     least = distances.min(axis=1)
     is_nearest = distances <= (least + TIE)[:, np.newaxis]
-    draws = np.random.default_rng(seed).random(released.n_users)
+    draws = np.random.default_rng(seed).random(len(ours))
     n_nearest = is_nearest.sum(axis=1)
     chosen = [np.flatnonzero(row)[int(draw * n)] for row, draw, n in zip(is_nearest, draws, n_nearest, strict=True)]
     return ChainMatching(
-        released=released.users,
-        known=known.users.gather(chosen),
+        released=released.users.gather(ours),
+        known=known.users.gather(theirs[chosen]),
         distances=least,
         is_nearest=is_nearest,
-        known_users=known.users,
-        released_has_state=released.has_state,
-        known_has_state=known.has_state,
+        known_users=known.users.gather(theirs),
+        released_has_state=released.has_state[ours],
+        known_has_state=known.has_state[theirs],
         kind=kind,
         seed=seed,
     )

@@ -322,7 +322,9 @@ class _Popular(Mechanism, frozen=True):
 
 
 class KeepTopPlaces(_Popular, frozen=True):
-    """The mechanism that keeps the n most popular places and removes all other counts (the paper's rule).
+    """The mechanism that keeps the n most popular places of a table and removes all other counts.
+
+    The paper ranks places by the visits in both periods; here, only those in the released table count.
 
     Users without any count left are discarded, and counted. The kept places depend on the data. Anyone can see them in
     the release, so `Release.public` keeps the same ones on the attacker's side.
