@@ -134,6 +134,12 @@ def test_an_unknown_ending_is_refused(path: hp.MatchingPath, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["frontier.html", "frontier.svg"])
+def test_a_chart_of_an_audit_that_writes_itself_loads_nothing_from_a_network(tmp_path: Path, name: str) -> None:
+    hp.read_audit(hp.datasets.AUDIT_OF_TOWN).plot("frontier").save(tmp_path / name)
+    assert not re.search("<script[^>]+src=", (tmp_path / name).read_text())
+
+
 def test_a_chart_in_a_notebook_loads_nothing_from_a_network() -> None:
     found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     path = hp.matching_path(*hp.datasets.illustration())

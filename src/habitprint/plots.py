@@ -112,7 +112,13 @@ def _tips(form: str, *columns: str) -> list[alt.Tooltip]:
 
 
 class _Offline:
-    """A chart that a notebook shows as an SVG picture: Altair's default loads scripts from the network."""
+    """A chart that needs no network: a notebook shows it as an SVG picture, and an .html file holds its scripts."""
+
+    def save(self, *given: Any, **keywords: Any) -> None:
+        """Write the chart as Altair does; an .html file holds the scripts."""
+        shown: Any = super()
+        endings = {str(each).rpartition(".")[2] for each in (*given, keywords.get("fp"), keywords.get("format"))}
+        shown.save(*given, **({"inline": True} if "html" in endings else {}) | keywords)
 
     def _repr_mimebundle_(self, *given: Any, **keywords: Any) -> Any:
         shown: Any = super()

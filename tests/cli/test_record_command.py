@@ -50,6 +50,16 @@ def test_each_audit_has_a_row_and_a_decision_and_lines_in_common_are_filled_in(
     assert out.read_text() == text
 
 
+def test_a_release_is_named_by_its_own_folder(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = folders[0].parent / "record.md"
+    for folder in folders:
+        (folder / "internal").mkdir()
+        (folder / "report.json").rename(folder / "internal" / "report.json")
+    assert run(monkeypatch, "record", folders[0], folders[1] / "internal", "--out", out) == 0
+    assert "| insider | own staff |" in out.read_text()
+    assert "# Record of re-identification audits: insider, partner" in out.read_text()
+
+
 def test_one_audit_keeps_its_record_with_the_new_lines(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     out = folders[0].parent / "record.html"
     assert run(monkeypatch, "record", folders[1], "--controller", "Town hall", "--out", out) == 0

@@ -66,6 +66,7 @@ SCHEMA = "habitprint-audit/9"  # a change of meaning or of a name makes it /10; 
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
 FILES = (REPORT, RECORD_HTML, RECORD_MD, FACTS, USERS, ADVICE)
+PUBLISH, INTERNAL = "publish", "internal"  # the two folders within the folder of a release
 TIMES_AS_MANY = 10  # default of `population`, in multiples of the attacked people
 MOST_USERS = 5_000  # most users on whom coarser places and all protections are tried first
 
@@ -404,8 +405,22 @@ class Audit(Shown):
             raise InputError(f"report.json is not valid: {error}", why=why, fix=fix) from error
 
 
+def facts_file(path: str | os.PathLike[str]) -> Path:
+    """Return the ``report.json`` of an audit, from its folder, from the folder of a release, or from its own path.
+
+    Examples
+    --------
+    >>> facts_file("april.json").as_posix()
+    'april.json'
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    return next((file for file in (path / FACTS, path / INTERNAL / FACTS) if file.exists()), path / FACTS)
+
+
 def read_audit(path: str | os.PathLike[str]) -> Audit:
-    """Read an audit back from its folder or its ``report.json``, without the people at risk.
+    """Read an audit back from its folder, from the folder of a release, or from ``report.json``; nobody is named in it.
 
     Examples
     --------
@@ -417,8 +432,7 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
     ...     hp.read_audit(Path(folder) / "audit").to_json() == found.to_json()
     True
     """
-    path = Path(path)
-    file = path / FACTS if path.is_dir() else path
+    file = facts_file(path)
     why, fix = f"an audit writes its results to {FACTS}", "give the folder that habitprint audit --out wrote"
     text = read_text(file, why=why, fix=fix)
     try:

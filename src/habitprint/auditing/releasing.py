@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.attacks import Scenario
-from habitprint.auditing.audit import Audit, ReleasedFile, audit_prepared
+from habitprint.auditing.audit import INTERNAL, PUBLISH, Audit, ReleasedFile, audit_prepared
 from habitprint.auditing.curves import count_other_time
 from habitprint.auditing.preparation import DataFacts, Preparation, Prepared, Subject, Unprotected, prepare
 from habitprint.auditing.protecting import ToProtect, protect
@@ -26,7 +26,6 @@ from habitprint.mechanisms import InputFile, OnlyPlaces, Release
 from habitprint.mechanisms.files import key_file, open_release, owner_file, sidecar
 from habitprint.progress import Progress, silent
 
-PUBLISH, INTERNAL = "publish", "internal"  # the two folders within the folder of a release
 # Findings about tables are those of the release; findings about rows and ids stay those of the audit.
 OF_TABLES = frozenset(CODES[CODES.index("same-tables") :])
 

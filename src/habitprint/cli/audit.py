@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 import habitprint as hp
-from habitprint.auditing.audit import FACTS, FILES, REPORT, USERS, audit_subject
+from habitprint.auditing.audit import FACTS, FILES, INTERNAL, REPORT, USERS, audit_subject, facts_file
 from habitprint.auditing.compare import distinct_names
 from habitprint.auditing.preparation import MOST_SAMPLED, Subject
 from habitprint.checks.check import check_names
@@ -475,13 +475,13 @@ def compare(
     Parameters
     ----------
     audits
-        Folders that habitprint audit wrote, or their report.json: the others are compared with the first.
+        Folders of audits or of releases, or their report.json: the others are compared with the first.
     out
         File for a page, .html.
     """
     if out is not None:
         check_target(out, overwrite=force)
-        refuse_lost([out], (path / FACTS if path.is_dir() else path for path in audits))
+        refuse_lost([out], map(facts_file, audits))
     found = hp.compare([hp.read_audit(path) for path in audits], map(name_of, audits))
     if out is not None:
         hp.write_comparison(found, out, overwrite=force)
@@ -528,14 +528,14 @@ def record(
     Parameters
     ----------
     audits
-        Folders that habitprint audit wrote, or their report.json.
+        Folders of audits or of releases, or their report.json.
     out
         File for the record, .html or .md.
     """
     if len(audits) > 1:
         refuse(given(behind), ("--recipient", "--access"), "several audits", why="each audit keeps its own")
     check_target(out, overwrite=force)
-    files = [path / FACTS if path.is_dir() else path for path in audits]
+    files = list(map(facts_file, audits))
     refuse_lost([out], files)
     names = distinct_names([name_of(path) for path in audits])
     found = dict(zip(names, map(hp.read_audit, files), strict=True))
@@ -545,14 +545,17 @@ def record(
 
 
 def name_of(path: Path) -> str:
-    """Return the name of an audit: its folder or its file, without the path.
+    """Return the name of an audit: the folder of the audit or of the release, or its file, without the path.
 
     Examples
     --------
     >>> name_of(Path("audits/before/report.json")), name_of(Path("audits/after.json"))
     ('before', 'after')
+    >>> name_of(Path("april/internal/report.json"))
+    'april'
     """
     place = real_path(path)
-    if place.is_dir():
-        return place.name
-    return place.parent.name if place.name == FACTS else place.stem
+    if not place.is_dir() and place.name != FACTS:
+        return place.stem
+    folder = place if place.is_dir() else place.parent
+    return folder.parent.name if folder.name == INTERNAL else folder.name

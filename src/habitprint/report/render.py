@@ -14,10 +14,21 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from habitprint.auditing.audit import ADVICE, FACTS, FILES, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
+from habitprint.auditing.audit import (
+    ADVICE,
+    FACTS,
+    FILES,
+    INTERNAL,
+    PUBLISH,
+    RECORD_HTML,
+    RECORD_MD,
+    REPORT,
+    USERS,
+    Audit,
+)
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.options import NOBODY, Accountability
-from habitprint.auditing.releasing import INTERNAL, PUBLISH, ReleaseFolder, ToRelease, release_table
+from habitprint.auditing.releasing import ReleaseFolder, ToRelease, release_table
 from habitprint.errors import InputError
 from habitprint.formatting import counted, printable
 from habitprint.io.files import OWNER_ONLY, OWNERS_FOLDER, Writer, check_target, new_folder, write_folder, write_text

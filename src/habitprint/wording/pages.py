@@ -324,7 +324,8 @@ def _row(name: str, audit: Audit) -> list[object]:
 
 def _covered(audit: Audit) -> str:
     grave = [findings.written(each) for each in audit.data.findings if each.is_grave]
-    return " ".join([verdict.headline(audit).text, covered.about_scope(audit.data.scope), *grave])
+    file = [] if audit.release is None else [f"Released file: {_shown(audit.release.file)}."]
+    return " ".join([verdict.headline(audit).text, covered.about_scope(audit.data.scope), *grave, *file])
 
 
 def about_documents() -> tuple[Block, ...]:
