@@ -27,7 +27,7 @@ LAYERS = """
     losses matching
     evaluation
     attacks
-    separation
+    separation information
     training forecasting durations following prediction
     markov
     auditing

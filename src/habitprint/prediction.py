@@ -27,6 +27,7 @@ from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, require_seed, require_whole
 from habitprint.formatting import Drawn, abbreviated
 from habitprint.histograms import Histograms
+from habitprint.information import Information, measure_information
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import LEVEL, IntervalMethod, Rate, rates_frame
 from habitprint.separation import Separation, has_whole_counts, separate
@@ -102,6 +103,8 @@ class Prediction(Drawn):
         The accuracy with redealt events, from the smallest share of them to all.
     separation
         The observations that separate each person from all others in theory. Ids of people: for internal use only.
+    information
+        The evidence about each true pair in bits, by a model.
     seed
         The seed of the draws and of the attacks.
 
@@ -116,6 +119,7 @@ class Prediction(Drawn):
     measured: Rate
     redealt: tuple[RedealtPoint, ...]
     separation: Separation
+    information: Information
     seed: int
 
     __repr__ = abbreviated
@@ -155,15 +159,15 @@ class Prediction(Drawn):
 
     @property
     def people(self) -> pl.DataFrame:
-        """Return the people by id, with the observations that they have and need: for internal use only.
+        """Return the people by id, with the observations that they have and need, and the bits: for internal use only.
 
         Examples
         --------
         >>> import habitprint as hp
         >>> hp.predict(*hp.datasets.town(60, 20)).people.columns
-        ['user', 'observations', 'nearest_distance', 'observations_needed']
+        ['user', 'observations', 'nearest_distance', 'observations_needed', 'bits']
         """
-        return self.separation.to_frame(self.worth)
+        return self.separation.to_frame(self.worth).with_columns(bits=self.information.bits)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the rates as a frame: of real events, and of shares of the redealt ones.
@@ -244,7 +248,8 @@ def predict(
 
     while points[-1].rate.value > measured.low and points[-1].share > LEAST_SHARE:
         add(points[-1].share / 2)
-    found = Prediction(measured, tuple(points[::-1]), separate(tables, progress), seed)
+    information = measure_information(tables, attack.weight, seed=seed, progress=progress)
+    found = Prediction(measured, tuple(points[::-1]), separate(tables, progress), information, seed)
     if min(abs(math.log(found.effective.value / point.share)) for point in points) > NEAR:  # once more where both agree
         add(found.effective.value)
         found = replace(found, redealt=tuple(sorted(points, key=lambda point: point.share)))

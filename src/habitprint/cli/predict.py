@@ -15,11 +15,13 @@ from habitprint.durations import MOST_DAYS
 from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, flag
 from habitprint.histograms import TableSpec
+from habitprint.information import COUNTRY
 from habitprint.io.files import write_all
 from habitprint.prediction import N_DRAWS
 from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Block, Text
 from habitprint.wording.prediction import (
+    about_bits,
     about_lengths,
     about_needed,
     about_prediction,
@@ -106,8 +108,19 @@ def _told(found: hp.Prediction | hp.LengthForecast) -> tuple[dict[str, object], 
     if isinstance(found, hp.LengthForecast):
         return {**vars(found), "words": about_lengths(found)}, [lengths_table(found), Text(about_lengths(found))]
     names = ("measured", "redealt", "predicted", "is_random", "effective", "worth", "needed", "growth", "seed")
-    words = {"words": about_prediction(found), "needed_words": about_needed(found)}
-    return {**{name: getattr(found, name) for name in names}, **words}, tell_prediction(found)
+    facts = {name: getattr(found, name) for name in names}
+    facts |= {"words": about_prediction(found), "needed_words": about_needed(found)}
+    information, n = found.information, found.information.n_crowd
+    facts["bits"] = {
+        "n_crowd": n,
+        "above_crowd": information.share_above(n),
+        "above_country": information.share_above(COUNTRY),
+        "bound": information.bound(n),
+        "one_by_one": information.one_by_one,
+        "is_exceeded": information.is_exceeded,
+        "words": about_bits(information),
+    }
+    return facts, tell_prediction(found)
 
 
 def _from_audit(file: Path, spec: TableSpec, options: PredictOptions) -> hp.LengthForecast:

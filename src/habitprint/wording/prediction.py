@@ -1,9 +1,12 @@
 """The prediction in sentences: what redealt events would identify, and how much of the observations is effective."""
 
+import math
+
 import numpy as np
 
 from habitprint.durations import LengthForecast
 from habitprint.formatting import at_most, percent
+from habitprint.information import COUNTRY, Information
 from habitprint.prediction import Prediction
 from habitprint.wording.blocks import Block, Cell, Table, Text, fixed_text, table
 from habitprint.wording.risk import RATE_HEADS, rate_cells
@@ -32,9 +35,25 @@ def tell_prediction(found: Prediction) -> list[Block]:
     --------
     >>> import habitprint as hp
     >>> [type(block).__name__ for block in tell_prediction(hp.predict(*hp.datasets.town(60, 20)))]
-    ['Text', 'Table', 'Text', 'Table']
+    ['Text', 'Table', 'Text', 'Table', 'Text']
     """
-    return [Text(about_prediction(found)), redealt_table(found), Text(about_needed(found)), growth_table(found)]
+    bits = Text(about_bits(found.information))
+    return [Text(about_prediction(found)), redealt_table(found), Text(about_needed(found)), growth_table(found), bits]
+
+
+def about_bits(found: Information) -> str:
+    """Say how many people have more evidence than the crowd, and which limit that sets to attacks one by one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> about_bits(hp.predict(*hp.datasets.town(60, 20)).information)[:43]
+    'Among 60 people, a person stands out with 5'
+    """
+    n, country = found.n_crowd, COUNTRY
+    shares = {"above": found.share_above(n), "in_country": found.share_above(country), "bound": found.bound(n)}
+    said = fixed_text("bits", n=n, crowd=math.log2(n), bits_of_country=math.log2(country), found=found, **shares)
+    return f"{said} {fixed_text('bits: exceeded')}" if found.is_exceeded else said
 
 
 def about_needed(found: Prediction) -> str:
