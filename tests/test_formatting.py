@@ -93,6 +93,7 @@ def values() -> dict[str, object]:
         "split": hp.split(events, hp.ConsecutiveWeeks("2012-04-09")),
         "histograms": released,
         "matching": matching,
+        "likelihood": hp.log_likelihood(matching, released, known),
         "one by one": hp.match(released, known, method="one-by-one"),
         "path": hp.matching_path(released, known),
         "evaluation": hp.evaluate(matching, released, known),

@@ -69,9 +69,11 @@ from habitprint.histograms import Histograms as Histograms
 from habitprint.histograms import align as align
 from habitprint.histograms import read_histograms as read_histograms
 from habitprint.losses import measure_losses as measure_losses
+from habitprint.matching import Likelihood as Likelihood
 from habitprint.matching import Matching as Matching
 from habitprint.matching import MatchingPath as MatchingPath
 from habitprint.matching import MatchOptions as MatchOptions
+from habitprint.matching import log_likelihood as log_likelihood
 from habitprint.matching import match as match
 from habitprint.matching import matching_path as matching_path
 from habitprint.matching import pair_margins as pair_margins
