@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 import msgspec
 import polars as pl
 
-from habitprint.attacks import ALL_WEIGHTS, Outcome, draw_blindly, full_suite, run_suite, strongest_of
+from habitprint.attacks import ALL_WEIGHTS, Outcome, SuiteResult, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing import curves as risk_curves
-from habitprint.auditing.candidates import coarser_places
+from habitprint.auditing.candidates import Candidate, coarser_places
 from habitprint.auditing.curves import Curve, Times
 from habitprint.auditing.examples import ExampleRow, make_examples
 from habitprint.auditing.explanation import Explanation, Internal
-from habitprint.auditing.goal import Decide, TargetPreset
+from habitprint.auditing.goal import Decide, Goal, TargetPreset
 from habitprint.auditing.options import DEFAULTS, RATES, Accountability, AuditOptions, to_share
 from habitprint.auditing.people import Confidence, People, PlaceMap, assess_people, draw_map
 from habitprint.auditing.preparation import (
@@ -25,6 +25,7 @@ from habitprint.auditing.preparation import (
     DataFacts,
     Preparation,
     Prepared,
+    Scope,
     Source,
     Subject,
     attack_all,
@@ -636,7 +637,7 @@ def audit_prepared(
     True
     """
     seed, goal, grid, tables = options.seed, options.goal, subject.grid, prepared.tables
-    everybody, side = prepared.facts.scope.whole, None if grid is None else grid.side
+    everybody = prepared.facts.scope.whole
     if prepared.source is not None:
         prepared = replace(prepared, other_time=risk_curves.count_other_time(prepared, options.overlap, seed))
     weights, training, trained_on = _learn(prepared, subject.training, seed, progress)
@@ -657,20 +658,9 @@ def audit_prepared(
         return people.most_confident, people.confidence
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
-        again, n_in_all = (joint, None) if part is whole else (part.strongest_joint, joint.rate.n)
-        overlap = options.overlap
-        times = risk_curves.measure_times(
-            prepared, joint, again, most_users=MOST_USERS, weights=whole.weights, overlap=overlap, progress=progress
-        )
-        curves = (
-            risk_curves.users_curve(joint, progress),
-            risk_curves.duration_curve(prepared, joint, overlap=overlap, progress=progress),
-            risk_curves.resolution_curve(again, steps, side=side, n_in_all=n_in_all, progress=progress),
-            times.pairs,
-            times.distance,
-        )
+        found = _see_what_matters(prepared, subject, whole, part, steps, options.overlap, progress)
         assess(progress)
-        return times, curves
+        return found
 
     # The search for a protection leaves cores idle, so independent stages run at the same time.
     (protections, tried), (times, curves) = run_two(
@@ -683,21 +673,8 @@ def audit_prepared(
     # Of a protected table, parts say nothing about more people: its groups would be others.
     has_sizes = not tables.steps and len(curves[0].points) > 1
     forecast = forecast_share(curves[0].points, min(n, MOST_PEOPLE), target=goal.target) if has_sizes else None
-    needed, advice = None if forecast is None else forecast.needed, None
-    if protections.chosen:
-        trial = protections.trials[protections.chosen]
-        advice = Advice(
-            label=trial.label,
-            recipe=tried[protections.chosen].recipe,  # a trial's recipe has no mappings
-            target=goal.target,
-            decide="guaranteed" if trial.guaranteed.is_within(goal.target) else "measured",
-            guaranteed=trial.guaranteed,
-            measured=trial.risk,
-            keep=goal.keep,
-            losses=trial.losses,
-            scope=prepared.facts.scope,
-            events=subject.preparation.events,
-        )
+    needed = None if forecast is None else forecast.needed
+    advice = _advise(protections, tried, goal, prepared.facts.scope, subject.preparation.events)
     return Audit(
         options=options,
         run=run,
@@ -719,6 +696,52 @@ def audit_prepared(
         release=release,
         examples=examples if advice is None else make_examples(advice.recipe),
         internal=Internal(users, advice, joint, tried, protections, replace(prepared, source=None, halves=trained_on)),
+    )
+
+
+def _see_what_matters(
+    prepared: Prepared,
+    subject: Subject,
+    whole: SuiteResult,
+    part: SuiteResult,
+    steps: Sequence[Candidate],
+    overlap: float | None,
+    progress: Progress,
+) -> tuple[Times, tuple[Curve, ...]]:
+    """Repeat the strongest joint attack on parts of the data, and return what the risk depends on."""
+    joint = whole.strongest_joint
+    again, n_in_all = (joint, None) if part is whole else (part.strongest_joint, joint.rate.n)
+    times = risk_curves.measure_times(
+        prepared, joint, again, most_users=MOST_USERS, weights=whole.weights, overlap=overlap, progress=progress
+    )
+    side = None if subject.grid is None else subject.grid.side
+    return times, (
+        risk_curves.users_curve(joint, progress),
+        risk_curves.duration_curve(prepared, joint, overlap=overlap, progress=progress),
+        risk_curves.resolution_curve(again, steps, side=side, n_in_all=n_in_all, progress=progress),
+        times.pairs,
+        times.distance,
+    )
+
+
+def _advise(
+    found: Protections, tried: Sequence[Candidate], goal: Goal, scope: Scope, events: EventSpec | None
+) -> Advice | None:
+    """Return the recommended protection with its mappings, which a trial does not hold; None if there is none."""
+    trial = found.advised
+    if trial is None or found.chosen is None:
+        return None
+    return Advice(
+        label=trial.label,
+        recipe=tried[found.chosen].recipe,
+        target=goal.target,
+        decide="guaranteed" if trial.guaranteed.is_within(goal.target) else "measured",
+        guaranteed=trial.guaranteed,
+        measured=trial.risk,
+        keep=goal.keep,
+        losses=trial.losses,
+        scope=scope,
+        events=events,
     )
 
 

@@ -158,18 +158,11 @@ def audit(
     data = of_events.files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *beside.coarsen, beside.positions, beside.truth_file, beside.original, *beside.other]
-    others += [beside.sensitive]
-    others += beside.train or ()
+    others += [beside.sensitive, *(beside.train or ())]
     refuse_to_train_on(Path(files[0]), beside.train)
     check_folder(beside.out, overwrite=beside.force)
     refuse_lost([beside.out / name for name in FILES], [*data, *others])
-    columns = TableSpec(
-        **{name: getattr(spec, name) for name in Format.__struct_fields__},
-        user=spec.user,
-        place=spec.place or "place",
-        count=spec.count or "count",
-        duplicates=beside.duplicates,
-    )
+    columns = _columns(spec, beside)
     if is_spark:
         _refuse_on_spark(files, spec, columns, options, beside)
     of_spark = {"n_sampled": where.sample, "epsilon": where.epsilon}
@@ -185,27 +178,17 @@ def audit(
         # Folders of a cluster are not here to be hashed.
         hashed = hash_inputs(files, [] if is_spark else data, options.name, subject)
         shown = [options.name or without_folder(files[0])] if is_events else names_of_files(data, options.name)
-        asked = [
-            *given(spec.anonymous, options, behind),
-            *(each for each in given(where) if each.name not in SECRET),
-            *given(beside),
-        ]
-        earlier = None if beside.train is None else TableOptions().read(*beside.train, columns)
-        subject = replace(
-            subject,
-            positions=beside.positions,
-            sensitive=beside.sensitive,
-            coarser=coarser,
-            others=[hp.read_release(file) for file in beside.other],
-            training=None if earlier is None else (earlier.released, earlier.known),
-            preparation=replace(
-                subject.preparation,
-                source=" and ".join(shown),
-                coarsen=tuple(file.name for file in beside.coarsen),
-                command=command_in_words(shown, asked),
-                inputs=(*hashed, *(hp.InputFile.of(file) for file in others if file is not None)),
-            ),
+        of_cluster = [each for each in given(where) if each.name not in SECRET]
+        asked = [*given(spec.anonymous, options, behind), *of_cluster, *given(beside)]
+        preparation = replace(
+            subject.preparation,
+            source=" and ".join(shown),
+            coarsen=tuple(file.name for file in beside.coarsen),
+            command=command_in_words(shown, asked),
+            inputs=(*hashed, *(hp.InputFile.of(file) for file in others if file is not None)),
         )
+        subject = with_files(subject, beside.train, beside.other, beside.sensitive, columns)
+        subject = replace(subject, positions=beside.positions, coarser=coarser, preparation=preparation)
         found = audit_subject(subject, options, progress)
         progress("writing", 0, 1)
         made = hp.write_audit(found, beside.out, overwrite=beside.force)
@@ -220,6 +203,17 @@ def audit(
         Screen(stderr=True).note(not_accepted(code), mark="warning")
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
+
+
+def _columns(spec: hp.EventSpec, beside: AuditFiles) -> TableSpec:
+    """Return the options about events as options about tables of counts."""
+    return TableSpec(
+        **{name: getattr(spec, name) for name in Format.__struct_fields__},
+        user=spec.user,
+        place=spec.place or "place",
+        count=spec.count or "count",
+        duplicates=beside.duplicates,
+    )
 
 
 def _refuse_other_options(files: Sequence[str], spec: hp.EventSpec, beside: AuditFiles) -> None:
@@ -309,6 +303,23 @@ def _two_tables(files: list[str], columns: TableSpec, beside: AuditFiles, progre
         truth=found.truth,
         original=None if beside.original is None else hp.read_histograms(beside.original, columns),
         preparation=hp.Preparation(losses=losses, found=tuple(doubts)),
+    )
+
+
+def with_files(
+    subject: Subject,
+    train: tuple[Path, Path] | None,
+    others: Sequence[Path],
+    sensitive: Path | None,
+    spec: TableSpec,
+) -> Subject:
+    """Return a subject with the tables and the releases that its attacker has too, and with the sensitive places."""
+    earlier = None if train is None else TableOptions().read(*train, spec)
+    return replace(
+        subject,
+        sensitive=sensitive,
+        others=[hp.read_release(file) for file in others],
+        training=None if earlier is None else (earlier.released, earlier.known),
     )
 
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -33,7 +33,7 @@ from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import Period, Span, count_release
 from habitprint.periods.periods import to_range
 from habitprint.places import Unknown
-from habitprint.progress import ProgressBar
+from habitprint.progress import Progress, ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording import releases as saying
 from habitprint.wording.blocks import Block, Command, terms
@@ -237,16 +237,11 @@ def protect(
         if known is not None:
             refuse_protected(known)
         theirs = None if known is None else hp.read_histograms(known, table)
-        if days is not None and advice is not None and advice.events is not None:
-            spec, events = advice.events, of_events.open_events(file, advice.events).events
-            counting: dict[str, Any] = {"active": spec.active, "count": of_events.counted_as(spec)}
-            if days.is_known_apart:
-                counts, of_audit = hp.split(events, days.period, users="all", progress=progress, **counting)
-                theirs = of_audit if theirs is None else theirs
-            else:
-                counts = count_release(events, days.period, **counting)
-        else:
+        if days is None:
             counts = hp.read_histograms(files[0], table)
+        else:
+            counts, of_audit = _count_events(file, days, progress)
+            theirs = of_audit if theirs is None else theirs
         start = go_on_from(files[0], counts, earlier_key, table) if goes_on else ToProtect.of(counts)
         done = protect_table(
             start, mechanism, theirs, sensitive=beside.sensitive, keep_ids=options.keep_ids, progress=progress
@@ -260,36 +255,55 @@ def protect(
     cautions = list(_cautions(done, advice, key, replaces=replaces))
     notes = [Note(words_of(found), "warning") for found in findings]
     notes += [Note(saying.about_note(code, numbers), mark) for code, numbers, mark in cautions]
-    span = None if days is None else days.span.words
-    paths = {"out": out, "sidecar": out and on_disk.sidecar(out), "owner": out and on_disk.owner_file(out), "key": key}
-    facts = {
-        "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
-        "release_span": span,
-        "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
-        "user_ids": done.ids,
-        "goes_on_from": {"n_steps": len(start.release.steps)} if goes_on else None,
+    span, original = None if days is None else days.span.words, None if days is not None or goes_on else file
+    facts = _facts(done, checks, span=span, advised=None if advice is None else advice.label) | {
         "findings": findings,
         "notes": [{"code": code, **numbers} for code, numbers, _ in cautions],
-        "steps": [{"mechanism": step.mechanism.published, "findings": step.findings} for step in done.release.steps],
         "verified_on": "this release" if out is None else str(out),
-        **_safety(checks, done.risks),
-        "measured": None if done.attacked is None else done.attacked.rate,
-        "advised": None if advice is None else advice.label,
-        "losses": done.losses,
-        "losses_against": "original" if start.is_against_original else "release",
-        "totals_exposure": hp.totals_exposure(done.release),
-        **paths,
+        "out": out,
+        "sidecar": out and on_disk.sidecar(out),
+        "owner": out and on_disk.owner_file(out),
+        "key": key,
         "key_leads_to": None if key is None else "original" if start.has_original_ids else "release",
         "text": [": ".join(line) for line in _lines(done, checks, advice, span, is_verbose=True)],
     }
     shown = _lines(done, checks, advice, span, is_verbose=verbose)
-    original = None if days is not None or goes_on else file
     tell(facts, [terms(*shown), *_files(done, out, key, original, known)], notes, as_json=as_json)
+
+
+def _count_events(file: str, days: "_Days", progress: Progress) -> tuple[hp.Histograms, hp.Histograms | None]:
+    """Return the counts of the released days; and the attacker's counts, if they know other days."""
+    spec, events = days.spec, of_events.open_events(file, days.spec).events
+    count = of_events.counted_as(spec)
+    if not days.is_known_apart:
+        return count_release(events, days.period, active=spec.active, count=count), None
+    both = hp.split(events, days.period, users="all", active=spec.active, count=count, progress=progress)
+    return both.released, both.known
+
+
+def _facts(done: Protected, checks: Sequence[hp.Check], *, span: str | None, advised: str | None) -> dict[str, object]:
+    """Return a release, its guarantees, risks and losses for programs."""
+    start = done.start
+    return {
+        "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
+        "release_span": span,
+        "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
+        "user_ids": done.ids,
+        "goes_on_from": {"n_steps": len(start.release.steps)} if start.is_further else None,
+        "steps": [{"mechanism": step.mechanism.published, "findings": step.findings} for step in done.release.steps],
+        **_safety(checks, done.risks),
+        "measured": None if done.attacked is None else done.attacked.rate,
+        "advised": advised,
+        "losses": done.losses,
+        "losses_against": "original" if start.is_against_original else "release",
+        "totals_exposure": hp.totals_exposure(done.release),
+    }
 
 
 class _Days(NamedTuple):
     """The days of events that are released, and whether the attacker knows other days: then an attack is fair."""
 
+    spec: hp.EventSpec
     period: Period
     span: Span
     is_known_apart: bool
@@ -302,7 +316,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
     if release is None:
         # Periods that the audit chose itself are in its scope.
         otherwise = hp.HalvesOfRows() if ours is None or theirs is None else hp.DateRanges(ours, theirs)
-        return _Days(of_events.period_or(spec, otherwise), scope.released, is_known_apart=True)
+        return _Days(spec, of_events.period_or(spec, otherwise), scope.released, is_known_apart=True)
     days = to_range("--release-span", of_events.to_span(release))
     span = Span.between(*days)
     period: Period = hp.AllOtherTime(released=days)
@@ -315,7 +329,7 @@ def _days(advice: hp.Advice, release: str | None) -> _Days:
             why="the advice rests on measured risk, with an attacker who does not know the released days",
             fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
-    return _Days(period if spec.days is None else of_events.on_days(spec.days, period), span, is_apart)
+    return _Days(spec, period if spec.days is None else of_events.on_days(spec.days, period), span, is_apart)
 
 
 def _is_table(files: Sequence[Path], advice: hp.Advice, table: TableSpec) -> bool:

@@ -1,7 +1,6 @@
 """The command ``habitprint release``: from the recommendation of an audit to a folder with the table and its record."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import habitprint as hp
 from habitprint.auditing.preparation import Subject, prepare
 from habitprint.auditing.releasing import ReleaseFolder, ToRelease
 from habitprint.cli import events as of_events
-from habitprint.cli.audit import command_in_words, hash_inputs, subject_of_events, without_folder
+from habitprint.cli.audit import command_in_words, hash_inputs, subject_of_events, with_files, without_folder
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
 from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text
 from habitprint.cli.tables import TableOptions
@@ -20,7 +19,6 @@ from habitprint.errors import InputError, MissingColumnsError
 from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_folder
-from habitprint.places import read_sensitive
 from habitprint.progress import Progress, ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording.blocks import Block, Command, Text
@@ -102,7 +100,7 @@ def release(
             subject, read = _two_tables(file, beside, table, progress), list(map(Path, data))
         progress("hashing the files", 0, 1)
         _refuse_changed(hash_inputs(data, read, None, subject), [*map(hp.InputFile.of, further)], before)
-        subject = replace(subject, sensitive=None if beside.sensitive is None else read_sensitive(beside.sensitive))
+        subject = with_files(subject, beside.train, beside.other, beside.sensitive, table).opened()
         prepared = prepare(subject, before.options, progress)
         start = ToRelease.of_prepared(before, advice, prepared, subject.training, progress)
         final = hp.release(
@@ -165,13 +163,7 @@ def _events(file: str, spec: hp.EventSpec) -> Subject:
 def _two_tables(file: str, beside: ReleaseFiles, table: TableSpec, progress: Progress) -> Subject:
     assert beside.known is not None  # noqa: S101  (refused before)
     found = TableOptions(truth=beside.truth).read(Path(file), beside.known, table, progress, needs_truth=True)
-    earlier = None if beside.train is None else TableOptions().read(*beside.train, table)
-    return Subject(
-        (found.release, found.unchanged),
-        truth=found.truth,
-        others=[hp.read_release(each) for each in beside.other],
-        training=None if earlier is None else (earlier.released, earlier.known),
-    )
+    return Subject((found.release, found.unchanged), truth=found.truth)
 
 
 def _refuse_changed(data: Sequence[hp.InputFile], further: Sequence[hp.InputFile], before: hp.Audit) -> None:

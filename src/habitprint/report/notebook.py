@@ -64,7 +64,7 @@ def to_html(value: object) -> str:
     return render_card(card_of(value), as_image)
 
 
-def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (one case for each kind)
+def card_of(value: object) -> Card:
     """Return the card that a notebook shows of a value.
 
     Examples
@@ -73,6 +73,11 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
     >>> card_of(hp.match(*hp.datasets.illustration())).blocks[0].items[0]
     Term(name='Pairs', meaning='4', is_literal=False)
     """
+    cards = (of(value) for of in (_card_of_data, _card_of_attack, _card_of_audit))
+    return next((card for card in cards if card is not None), _card(type(value).__name__, Text(repr(value))))
+
+
+def _card_of_data(value: object) -> Card | None:  # noqa: PLR0911  (one case for each kind)
     match value:
         case Histograms():
             cells, total = f"{value.to_frame().height:,}", number(math.fsum(value.totals))
@@ -92,6 +97,15 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
                 ("In both", counted(value.n_common, "user")),
             )
             return _card("Split", Text(value.source), facts, scope.uses_table(value.accounting, value.n_rows))
+        case Release():
+            return _card("Release", Text(_size(value.histograms)), *_release(value), _rows(value.to_frame()))
+        case Losses():
+            return _card("Losses against the original", terms(*_losses(value)))
+    return None
+
+
+def _card_of_attack(value: object) -> Card | None:  # noqa: PLR0911  (one case for each kind)
+    match value:
         case Matching():
             facts = terms(
                 ("Pairs", risk.about_pairs(value.size, value.n_guesses)),
@@ -112,24 +126,23 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             return _card("Likely pairs", Text(value.words), _rows(value.to_frame()))
         case Evaluation():
             return _card("Evaluation", terms(*risk.about_evaluation(value)), _rows(value.to_frame()))
-        case Release():
-            return _card("Release", Text(_size(value.histograms)), *_release(value), _rows(value.to_frame()))
-        case Losses():
-            return _card("Losses against the original", terms(*_losses(value)))
         case Training():
             return _card("Training", *risk.tell_training(value))
-        case Audit():
-            more = filter(
-                None, (scope.about_scope(value.data.scope), risk.on_all_people(value), risk.among_more(value))
-            )
-            said = *first_screen(value), figure_of(value), *map(Text, more)
-            return _card(f"Audit of {value.run.source}", *said)
         case Forecast():
             return _card("Forecast", *map(Text, risk.tell_forecast(value)), _rows(value.to_frame()))
         case Prediction():
             return _card("Prediction", *tell_prediction(value))
         case LengthForecast():
             return _card("Forecast", Text(about_lengths(value)), lengths_table(value))
+    return None
+
+
+def _card_of_audit(value: object) -> Card | None:  # noqa: PLR0911  (one case for each kind)
+    match value:
+        case Audit():
+            more = scope.about_scope(value.data.scope), risk.on_all_people(value), risk.among_more(value)
+            said = *first_screen(value), figure_of(value), *map(Text, filter(None, more))
+            return _card(f"Audit of {value.run.source}", *said)
         case Advice():
             facts = terms(
                 ("Protection", value.label),
@@ -174,7 +187,7 @@ def card_of(value: object) -> Card:  # noqa: C901, PLR0911, PLR0912, PLR0915  (o
             person, note = people.about_person(value), "It names people and places: for internal use only."
             parts = facts, figure_of(value), _rows(value.to_frame())
             return _card("Why this person?", Text(person), *parts, Text(note))
-    return _card(type(value).__name__, Text(repr(value)))
+    return None
 
 
 def _card(title: str, *parts: Block) -> Card:
