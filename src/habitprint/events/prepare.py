@@ -37,7 +37,6 @@ SHARED_PART = 0.5  # of the events of the user who has fewer
 Resolution = Literal["merge", "drop"]
 MOST_ROWS = 2_000_000  # that are put in order to find runs; of more, those of some users are
 PER_DEGREE = 500  # squares in which a position is at one place: about 200 m
-MANY_ROWS = 1000  # rows at one place in a row that no person makes
 
 
 def by_hours(events: Events, hours: int = 6) -> Events:
@@ -438,34 +437,8 @@ def _groups(pairs: pl.DataFrame) -> pl.DataFrame:
     return table.select("user", same_as=pl.col("user").min().over("label"))
 
 
-@dataclass(frozen=True)
-class Runs:
-    """The consecutive rows at one place.
-
-    Parameters
-    ----------
-    median
-        The median over users of the longest run of rows at one place.
-    n_users
-        The users that were looked at.
-
-    Examples
-    --------
-    >>> Runs(1500.0, 20).are_fixes, Runs(2.0, 20).are_fixes
-    (True, False)
-    """
-
-    median: float
-    n_users: int
-
-    @property
-    def are_fixes(self) -> bool:
-        """Return whether these are fixes of a device rather than visits."""
-        return self.median >= MANY_ROWS
-
-
-def find_runs(events: Events) -> Runs:
-    """Return how often people are at one place in a row; a position is at one place within about 200 m.
+def longest_run(events: Events) -> float:
+    """Return the median over users of their longest run of rows at one place; about 200 m are one place.
 
     Of more than two million rows, those of some users are looked at, whichever their hash chooses.
 
@@ -473,9 +446,8 @@ def find_runs(events: Events) -> Runs:
     --------
     >>> import habitprint as hp
     >>> times = [f"2012-04-09 08:0{minute}" for minute in range(5)]
-    >>> events = hp.events_from_frame({"user": [1] * 5, "time": times, "place": ["a", "b", "b", "b", "a"]})
-    >>> find_runs(events)
-    Runs(median=3.0, n_users=1)
+    >>> longest_run(hp.events_from_frame({"user": [1] * 5, "time": times, "place": ["a", "b", "b", "b", "a"]}))
+    3.0
     """
     require_events(events)
     n_rows = events.count_rows().get(0, 0)
@@ -489,4 +461,4 @@ def find_runs(events: Events) -> Runs:
     (rows,) = collect([chosen.select("user", "time", pl.struct(where).hash(seed=0).alias("where"))], events.source)
     ordered = rows.sort("user", "time", "where").select("user", run=pl.struct("user", "where").rle_id())
     longest = ordered.group_by("run").agg(pl.first("user"), n=pl.len()).group_by("user").agg(pl.max("n"))
-    return Runs(float(longest["n"].median() or 0.0), longest.height)  # type: ignore[arg-type]
+    return float(longest["n"].median() or 0.0)  # type: ignore[arg-type]

@@ -26,7 +26,6 @@ from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_row
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
 DEGREES = ("lat", "lon")  # which numbers are never thousands
-ZONE_FAULT = "unable to parse time zone"  # of polars: a Parquet file whose times have an offset, such as +05:30
 ANY_ZONE = "POLARS_IGNORE_TIMEZONE_PARSE_ERROR"
 COPY = "copy it again from where it came"
 LOOK = (
@@ -358,30 +357,25 @@ def _is_simple(name: str) -> bool:
 
 
 def _open_parquet(files: list[Path], how: Reading) -> Opened:
+    """Open Parquet files; where the zone of times is an offset, such as +05:30, the rows are copied with times in UTC.
+
+    Polars knows no such zone, and panics unless a variable is set, which is valid for the whole process. Moments are
+    stored in UTC, whatever the zone is called, and only UTC is used.
+    """
     del how
-    try:
-        with reading(files[0], why="its columns cannot be told", fix=COPY):
-            return Opened(_scan_parquet(files))
-    except InputError as error:
-        if ZONE_FAULT not in str(error.__cause__):
-            raise
-    # Polars knows no zone that is an offset. Moments are stored in UTC, whatever the zone is called, and only UTC is
-    # used. They are copied, because the variable below is valid for the whole process.
     os.environ[ANY_ZONE] = "1"
     try:
-        frame = _scan_parquet(files)
+        frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
         kinds = frame.collect_schema()
-        zoned = {name: kind for name, kind in kinds.items() if isinstance(kind, pl.Datetime) and kind.time_zone}
-        in_utc = (pl.col(name).cast(pl.Datetime(kind.time_unit, "UTC")) for name, kind in zoned.items())
-        return Opened(keep_rows(frame.with_columns(in_utc), str(files[0])))
+        offset = {name: kind for name, kind in kinds.items() if isinstance(kind, pl.Datetime) and _is_offset(kind)}
+        in_utc = (pl.col(name).cast(pl.Datetime(kind.time_unit, "UTC")) for name, kind in offset.items())
+        return Opened(keep_rows(frame.with_columns(in_utc), str(files[0])) if offset else frame)
     finally:
         del os.environ[ANY_ZONE]
 
 
-def _scan_parquet(files: list[Path]) -> pl.LazyFrame:
-    frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
-    frame.collect_schema()
-    return frame
+def _is_offset(kind: pl.Datetime) -> bool:
+    return kind.time_zone is not None and kind.time_zone[0] in "+-"
 
 
 def _open_whole(files: list[Path], how: Reading) -> Opened:

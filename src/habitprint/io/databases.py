@@ -1,6 +1,5 @@
 """Read the result of a query as a table: of a DuckDB or SQLite file, or of a database at an address."""
 
-import importlib
 import importlib.util
 import re
 import sqlite3
@@ -38,7 +37,6 @@ QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
-ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql"}
 # The package of a driver or of a dialect, where it has another name.
 PACKAGES = {
     "MySQLdb": "mysqlclient",
@@ -180,7 +178,7 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
 
 
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
-    """Return the result of a query on a database at an address: by ADBC, where its driver is installed, or SQLAlchemy.
+    """Return the result of a query on a database at an address, by SQLAlchemy.
 
     A SQLite file is read as by `query_file`. In any other database the transaction is read-only, if the database
     supports that (see `READ_ONLY`), and nothing is ever committed.
@@ -202,17 +200,14 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
         )
     if QUERY.match(sql) is None:
         raise _no_query(sql)
-    scheme = address.partition("://")[0].lower()
-    if scheme.partition("+")[0] == "sqlite":
+    if address.lower().startswith(("sqlite:", "sqlite+")):
         return query_file(_sqlite_file(address), sql)
-    driver = ADBC.get(scheme)
-    has_driver = driver is not None and importlib.util.find_spec(driver) is not None
-    if not has_driver and importlib.util.find_spec("sqlalchemy") is None:
-        raise not_installed(shown, "SQLAlchemy, or the ADBC driver of the database,", "sql")
+    if importlib.util.find_spec("sqlalchemy") is None:
+        raise not_installed(shown, "SQLAlchemy", "sql")
     try:
-        _require_driver(address, shown, is_needed=not has_driver)
+        _require_driver(address, shown)
         with reading(shown, why=f"the query was {sql!r}", fix=CHECK):
-            return _by_adbc(driver, address, sql) if driver and has_driver else _by_sqlalchemy(address, sql)
+            return _query(address, sql)
     except InputError as error:
         begin = f"cannot read {shown}: "
         what = begin + _hidden(error.what.removeprefix(begin), address)
@@ -243,20 +238,8 @@ def _sqlite_file(address: str) -> Path:
     return require_file(name, why="habitprint reads a database of SQLite from a file")
 
 
-def _by_adbc(driver: str, address: str, sql: str) -> pl.DataFrame:
-    with importlib.import_module(f"{driver}.dbapi").connect(address) as connection:
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(READ_ONLY["postgresql"])
-            return pl.read_database(sql, connection)
-        finally:
-            connection.rollback()
-
-
-def _require_driver(address: str, shown: str, *, is_needed: bool) -> None:
+def _require_driver(address: str, shown: str) -> None:
     """Raise `InputError` if SQLAlchemy lacks its driver for an address: the error names the package."""
-    if not is_needed:
-        return
     import sqlalchemy  # noqa: PLC0415 - an extra
 
     scheme = address.partition("://")[0].lower()
@@ -278,7 +261,7 @@ def _require_driver(address: str, shown: str, *, is_needed: bool) -> None:
     )
 
 
-def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
+def _query(address: str, sql: str) -> pl.DataFrame:
     import sqlalchemy  # noqa: PLC0415 - an extra
 
     engine: Any = sqlalchemy.create_engine(address)
