@@ -14,7 +14,7 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, is_whole, require_option
 from habitprint.events import Events
-from habitprint.events.events import require_events, require_places
+from habitprint.events.events import require_places, require_positions
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
@@ -378,21 +378,14 @@ class Grid:
         >>> events.usable.collect()["place"].to_list()
         [0]
         """
-        require_events(events)
-        names = events.columns
-        if not {"lat", "lon"} <= set(names):
-            raise InputError(
-                f"{events.source} has no positions",
-                why="a grid turns latitude and longitude into places",
-                fix="name the columns: --lat lat --lon lon (lat=…, lon=… in Python)",
-            )
+        require_positions(events, "a grid turns latitude and longitude into places")
         box, lat, lon = self.box, pl.col("lat"), pl.col("lon")
         is_inside = box.holds(lat, lon)
         row = self._number(lat - box.south, 0, self.n_rows)
         column = self._number(lon - box.west, box.middle, self.n_columns)
         placed = events.leave_out(~is_inside, OUTSIDE)
         cell = pl.when(is_inside).then(row * self.n_columns + column).alias("place")
-        kept = [cell if name == "lat" else name for name in (*names, "reason") if name != "lon"]
+        kept = [cell if name == "lat" else name for name in (*events.columns, "reason") if name != "lon"]
         return replace(placed, frame=placed.frame.select(kept))
 
     def _number(self, degrees: pl.Expr, latitude: float, n: int) -> pl.Expr:

@@ -136,9 +136,9 @@ def test_of_equally_near_sub_prefectures_the_lowest_id_is_taken(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\t-4.1\tnorth\n", "is no position"),
-        ("1\t-4.1\t95\n", "is no position"),
-        ("1\t-4.1\n", "is no position"),
+        ("1\t-4.1\tnorth\n", "1 position cannot be used"),
+        ("1\t-4.1\t95\n", "1 position cannot be used"),
+        ("1\t-4.1\n", "1 position cannot be used"),
         ("1\t-4.1\t5.3\n1\t-4.2\t5.3\n", "several positions"),
         ("", "is empty"),
         ("\n\n", "is empty"),

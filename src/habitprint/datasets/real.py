@@ -14,11 +14,10 @@ from habitprint.arrays import Floats
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, events_from_frame, read_events
 from habitprint.events.read import scan_text
-from habitprint.ids import to_ids
 from habitprint.io.dialects import Dialect
 from habitprint.io.files import reading
 from habitprint.io.tables import read_table, require_columns, to_frame
-from habitprint.places import PlaceMapping
+from habitprint.places import PlaceMapping, read_positions
 
 # D4D: the calls of mobile-phone customers in Ivory Coast, and where antennas and sub-prefectures are.
 ABIDJAN = "Africa/Abidjan"
@@ -165,29 +164,14 @@ def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
 
 
 def _positions(path: Path) -> pl.DataFrame:
-    text = _read_text(path, POSITIONS, "\t").slice(1 if _header(path, POSITIONS) else 0)
-    text = text.filter(~pl.all_horizontal(pl.all().is_null()))
-    if text.is_empty():
+    rows = _read_text(path, POSITIONS, "\t").slice(1 if _header(path, POSITIONS) else 0)
+    rows = rows.filter(~pl.all_horizontal(pl.all().is_null()))
+    if rows.is_empty():
         raise _is_empty(path, POSITIONS)
-    numbers = text.select(
-        pl.col("place").cast(pl.Int64, strict=False), pl.col("lat", "lon").cast(pl.Float64, strict=False)
-    )
-    is_position = pl.col("lat").is_between(-90, 90) & pl.col("lon").is_between(-180, 180)
-    is_right = numbers.select((is_position & pl.col("place").is_not_null()).fill_null(value=False)).to_series()
-    if not is_right.all():
-        raise InputError(
-            f"{path}: {first_few(text.filter(~is_right).rows(), 3)} is no position",
-            why="each line has an id, a longitude and a latitude in degrees, with tabs between them",
-            fix="correct these lines",
-        )
-    repeated = numbers["place"].filter(numbers["place"].is_duplicated()).unique().sort().to_list()
-    if repeated:
-        raise InputError(
-            f"{path}: {first_few(repeated)} has several positions",
-            why="it is not said which of them counts",
-            fix="keep one line for each id",
-        )
-    return numbers.with_columns(to_ids(numbers["place"], "place")).sort("place")
+    try:
+        return read_positions(rows.with_columns(pl.col("place").cast(pl.Int64, strict=False))).sort("place")
+    except InputError as error:
+        raise error.of(str(path)) from None
 
 
 def _read_text(

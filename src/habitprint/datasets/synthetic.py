@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -155,6 +155,21 @@ def twin_words(of: TwinOf, n_users: int, seed: int) -> str:
     """
     people = "customers" if of == "calls" else "users"
     return f"synthetic twin of the {of}, {n_users:,} {people}, seed {seed} (contains no real person)"
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """The base of synthetic twins: their events, and the arguments that they were made from."""
+
+    of: ClassVar[TwinOf]
+    events: pl.DataFrame
+    n_users: int
+    seed: int
+
+    @property
+    def source(self) -> str:
+        """Return the phrase that labels every result of this data."""
+        return twin_words(self.of, self.n_users, self.seed)
 
 
 def cumulate(weights: Floats) -> Floats:
@@ -392,7 +407,7 @@ class CallsModel:
 
 
 @dataclass(frozen=True, eq=False)
-class CallsTwin:
+class CallsTwin(Twin):
     """Synthetic call records and their antennas.
 
     Parameters
@@ -410,16 +425,9 @@ class CallsTwin:
     'synthetic twin of the calls, 1,000 customers, seed 3 (contains no real person)'
     """
 
-    events: pl.DataFrame
-    antennas: pl.DataFrame
-    n_users: int
-    seed: int
+    of: ClassVar[TwinOf] = "calls"
     model: CallsModel
-
-    @property
-    def source(self) -> str:
-        """Return the phrase that labels every result of this data."""
-        return twin_words("calls", self.n_users, self.seed)
+    antennas: pl.DataFrame
 
 
 def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None = None) -> CallsTwin:
@@ -452,7 +460,7 @@ def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None
     model = model or CallsModel()
     world = _make_world(model)
     blocks = [_block(world, first, n_users, seed) for first in range(0, n_users, BLOCK)]
-    return CallsTwin(pl.concat(blocks), world.country.antennas, n_users, seed, model)
+    return CallsTwin(pl.concat(blocks), n_users, seed, model, world.country.antennas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -591,7 +599,7 @@ class WebModel:
 
 
 @dataclass(frozen=True, eq=False)
-class WebTwin:
+class WebTwin(Twin):
     """Synthetic web histories.
 
     Parameters
@@ -607,15 +615,8 @@ class WebTwin:
     'synthetic twin of the web histories, 20 users, seed 3 (contains no real person)'
     """
 
-    events: pl.DataFrame
-    n_users: int
-    seed: int
+    of: ClassVar[TwinOf] = "web histories"
     model: WebModel
-
-    @property
-    def source(self) -> str:
-        """Return the phrase that labels every result of this data."""
-        return twin_words("web histories", self.n_users, self.seed)
 
 
 def web_twin(n_users: int = 122, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:

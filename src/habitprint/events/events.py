@@ -370,6 +370,25 @@ def require_places(events: Events, why: str = "a histogram counts visits to plac
         )
 
 
+def require_positions(events: Events, why: str) -> None:
+    """Raise `InputError` unless events have positions.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]})
+    >>> require_positions(calls, "a grid turns latitude and longitude into places")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: a frame has no positions
+      why: a grid turns latitude and longitude into places
+      fix: name their columns: --lat … --lon … (lat=…, lon=… in Python)
+    """
+    require_events(events)
+    if "lat" not in events.columns:
+        fix = "name their columns: --lat … --lon … (lat=…, lon=… in Python)"
+        raise InputError(f"{events.source} has no positions", why=why, fix=fix)
+
+
 def events_from_frame(
     table: Any,
     *,

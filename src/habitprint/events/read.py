@@ -20,7 +20,7 @@ from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.io import dialects
 from habitprint.io.databases import ENDINGS as DATABASES
 from habitprint.io.databases import is_address, query_address, without_password
-from habitprint.io.files import reading, refuse_archive, require_content, require_file
+from habitprint.io.files import reading, require_content, require_file, unknown_ending
 from habitprint.io.tables import SHOWN, WORKBOOKS, collect, find_label, keep_rows, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
@@ -152,14 +152,9 @@ def _name(path: Paths) -> str:
 
 def _kind(file: Path) -> str:
     endings = [ending.lower() for ending in file.suffixes]
-    refuse_archive(file)
     kind = endings[-2] if len(endings) > 1 and endings[-1] == ".gz" else "".join(endings[-1:])
     if kind not in OPENERS or (kind not in TEXT and endings[-1] == ".gz"):
-        raise InputError(
-            f"cannot read {file}: habitprint does not know the ending '{''.join(endings[-2:])}'",
-            why="the ending of the file name selects the format of events",
-            fix=f"use one of {', '.join(OPENERS)}; text files may be compressed (.csv.gz)",
-        )
+        raise unknown_ending(file, [*OPENERS, *(f"{ending}.gz" for ending in TEXT)])
     return kind
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -117,23 +117,23 @@ def require_content(path: Path) -> None:
             )
 
 
-def refuse_archive(path: Path) -> None:
-    """Raise `InputError` if the ending of a name is that of an archive.
+def unknown_ending(path: Path, endings: Iterable[str], verb: str = "read") -> InputError:
+    """Return the error about a name whose ending is not one of those that name a format.
 
     Examples
     --------
-    >>> refuse_archive(Path("calls.zip"))
+    >>> raise unknown_ending(Path("calls.zip"), [".csv"])
     Traceback (most recent call last):
-    habitprint.errors.InputError: cannot read calls.zip: it is an archive
-      why: an archive can hold several files, and habitprint reads tables
+    habitprint.errors.InputError: cannot read calls.zip: habitprint does not know the ending '.zip'
+      why: the ending of the file name selects the format, and a file is one table
       fix: unzip it first, and give the table that is in it
     """
-    if path.suffix.lower() in ARCHIVES:
-        raise InputError(
-            f"cannot read {path}: it is an archive",
-            why="an archive can hold several files, and habitprint reads tables",
-            fix="unzip it first, and give the table that is in it",
-        )
+    is_archive = verb == "read" and path.suffix.lower() in ARCHIVES
+    return InputError(
+        f"cannot {verb} {path}: habitprint does not know the ending '{''.join(path.suffixes[-2:])}'",
+        why="the ending of the file name selects the format, and a file is one table",
+        fix="unzip it first, and give the table that is in it" if is_archive else f"use one of {', '.join(endings)}",
+    )
 
 
 def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "") -> str:

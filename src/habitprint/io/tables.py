@@ -25,9 +25,9 @@ from habitprint.io.files import (
     distinct_names,
     not_installed,
     reading,
-    refuse_archive,
     require_content,
     require_file,
+    unknown_ending,
     write_all,
 )
 
@@ -324,7 +324,7 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     >>> check_writable("pairs.doc")
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write pairs.doc: habitprint does not know the ending '.doc'
-      why: the ending of the file name selects the format of the table
+      why: the ending of the file name selects the format, and a file is one table
       fix: use one of .csv, .parquet
     """
     known_ending(Path(path), "write")
@@ -341,14 +341,8 @@ def known_ending(path: Path, verb: str) -> str:
     """
     ending = path.suffix.lower()
     endings = READERS if verb == "read" else WRITERS
-    if verb == "read":
-        refuse_archive(path)
     if ending not in endings:
-        raise InputError(
-            f"cannot {verb} {path}: habitprint does not know the ending '{path.suffix}'",
-            why="the ending of the file name selects the format of the table",
-            fix=f"use one of {', '.join(endings)}",
-        )
+        raise unknown_ending(path, endings, verb)
     return ending
 
 

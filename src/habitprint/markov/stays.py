@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, require_number
 from habitprint.events import Events
-from habitprint.events.events import require_events
+from habitprint.events.events import require_positions
 from habitprint.io.tables import collect
 from habitprint.runtime import inner, kernel
 
@@ -105,13 +105,7 @@ def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.
     >>> hp.check_events(stays).unused[IN_A_STAY]
     2
     """
-    require_events(events)
-    if "lat" not in events.columns:
-        raise InputError(
-            f"{events.source} has no positions",
-            why="a stay is a run of fixes that are near each other",
-            fix="name their columns: --lat … --lon … (lat=…, lon=… in Python)",
-        )
+    require_positions(events, "a stay is a run of fixes that are near each other")
     if "seconds" in events.columns:
         raise InputError(
             "--seconds and --stays are given together",
