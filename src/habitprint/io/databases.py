@@ -205,7 +205,6 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     if importlib.util.find_spec("sqlalchemy") is None:
         raise not_installed(shown, "SQLAlchemy", "sql")
     try:
-        _require_driver(address, shown)
         with reading(shown, why=f"the query was {sql!r}", fix=CHECK):
             return _query(address, sql)
     except InputError as error:
@@ -238,44 +237,36 @@ def _sqlite_file(address: str) -> Path:
     return require_file(name, why="habitprint reads a database of SQLite from a file")
 
 
-def _require_driver(address: str, shown: str) -> None:
-    """Raise `InputError` if SQLAlchemy lacks its driver for an address: the error names the package."""
+def _query(address: str, sql: str) -> pl.DataFrame:
+    """Return the result of a query; when the connection is closed, its transaction is rolled back."""
+    engine = _engine(address)
+    try:
+        with engine.connect() as connection:
+            begin = READ_ONLY.get(connection.dialect.name)
+            if begin is not None:
+                connection.exec_driver_sql(begin)
+            return pl.read_database(sql, connection, infer_schema_length=None)
+    finally:
+        engine.dispose()
+
+
+def _engine(address: str) -> Any:
+    """Return SQLAlchemy's engine for an address; if its driver is missing, the error names the package."""
     import sqlalchemy  # noqa: PLC0415 - an extra
 
     scheme = address.partition("://")[0].lower()
     try:
-        sqlalchemy.create_engine(address).dispose()
+        return sqlalchemy.create_engine(address)
     except sqlalchemy.exc.NoSuchModuleError:
         driver = scheme.partition("+")[0]
     except ModuleNotFoundError as error:
         driver = str(error.name)
-    except Exception:  # noqa: BLE001 - drivers raise what they like; the query meets it again, and it is told there
-        return
-    else:
-        return
     package = PACKAGES.get(driver, driver)
     raise InputError(
-        f"cannot read {shown}: its driver is not installed",
+        f"cannot read {without_password(address)}: its driver is not installed",
         why=f"SQLAlchemy reads {scheme} with the package {package}",
         fix=f"pip install {package}; or export the table as CSV or Parquet",
     )
-
-
-def _query(address: str, sql: str) -> pl.DataFrame:
-    import sqlalchemy  # noqa: PLC0415 - an extra
-
-    engine: Any = sqlalchemy.create_engine(address)
-    try:
-        with engine.connect() as connection:
-            try:
-                begin = READ_ONLY.get(connection.dialect.name)
-                if begin is not None:
-                    connection.exec_driver_sql(begin)
-                return pl.read_database(sql, connection, infer_schema_length=None)
-            finally:
-                connection.rollback()
-    finally:
-        engine.dispose()
 
 
 def _only(path: Path, tables: list[str]) -> str:

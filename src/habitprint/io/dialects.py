@@ -29,7 +29,7 @@ MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look a
 LINES_OF_HEAD = 1000  # lines that show the separator, and in which both decimal marks are looked for
 FEW_SIGNS = 0.01  # of the numbers with a sign, if they have the other one, are bad rows
 MANY_ZEROS = 0.3  # of the bytes in one half of UTF-16 text
-COPIED = 1 << 20  # bytes at a time
+COPIED = 1 << 20  # letters at a time
 LONGEST_FIELD = 1 << 24
 SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # the line before the header that Excel writes and reads
 NUMBER_WITH: dict[Decimal, re.Pattern[str]] = {".": re.compile(r"[-+]?\d*\.\d+"), ",": re.compile(r"[-+]?\d*,\d+")}
@@ -266,14 +266,12 @@ def as_utf8(path: Path, encoding: str, *, errors: Literal["strict", "replace"] =
     ...         copy.read().decode()
     'José\n'
     """
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
-        with _opened(path) as content:
+        with io.TextIOWrapper(_opened(path), encoding, errors, newline="") as content:
             while chunk := content.read(COPIED):
                 # Half of a letter, alone, is no UTF-8, and must not become something that looks like a letter.
-                copy.write(decoder.decode(chunk).encode(UTF_8, "surrogatepass"))
-            copy.write(decoder.decode(b"", final=True).encode(UTF_8, "surrogatepass"))
+                copy.write(chunk.encode(UTF_8, "surrogatepass"))
         copy.seek(0)
     except BaseException:
         copy.close()

@@ -220,20 +220,9 @@ def split(
     kept = _kept_users(found, chosen, active, parts.words)
     n_used = int(found.n_events[kept].sum())
     progress("counting events", 2, 2)
-    counted = Split(
-        released=found.histograms(RELEASED, kept[RELEASED]),
-        known=found.histograms(KNOWN, kept[KNOWN]),
-        periods=parts.words,
-        released_span=parts.released,
-        known_span=parts.known,
-        source=events.origin,
-        n_rows=sum(n_inside) + sum(found.n_unused.values()),
-        n_used=n_used,
-        n_outside=n_outside,
-        n_of_others=sum(n_inside) - n_used,
-        n_users_seen=found.users.len(),
-        unused=unused,
-    )
+    account = account_of(parts, n_inside, n_used, n_outside, unused)
+    released, known = (found.histograms(part, kept[part]) for part in (RELEASED, KNOWN))
+    counted = Split(released=released, known=known, source=events.origin, n_users_seen=found.users.len(), **account)
     return cast("AnySplit", counted)
 
 
@@ -384,6 +373,29 @@ def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, i
                 f"{n_outside:,} usable rows lie outside {'both periods' if len(n_inside) > 1 else 'it'}{others}",
                 fix="choose days that the events cover; habitprint inspect prints the first and last time",
             )
+
+
+def account_of(
+    parts: Parts, n_inside: Sequence[int], n_used: int, n_outside: int, unused: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the account of every row, as fields of `Accounted`; the first number inside is that of the released part.
+
+    Examples
+    --------
+    >>> from habitprint.periods import Span
+    >>> account_of(Parts(None, "two days", Span("9 May"), Span("10 May")), [5, 4], 7, 2, {})["n_of_others"]
+    2
+    """
+    return {
+        "periods": parts.words,
+        "released_span": parts.released,
+        "known_span": parts.known,
+        "n_rows": sum(n_inside) + n_outside + sum(unused.values()),
+        "n_used": n_used,
+        "n_outside": n_outside,
+        "n_of_others": sum(n_inside) - n_used,
+        "unused": unused,
+    }
 
 
 def nobody_active(active: int, where: str, words: str) -> InputError:

@@ -201,11 +201,11 @@ def _number_side(rows: DataFrame, side: str, seed: int, progress: Progress) -> U
     of_buckets, n_members = nodes["bucket"].to_numpy(), nodes["count"].to_numpy()
     starts = np.concatenate([[0], n_members.cumsum()])
     first_node = np.searchsorted(of_buckets, np.arange(N_BUCKETS))
-    at = sf.col("bucket") + 1
-    frame = numbered.select(
+    firsts = pa.table({"bucket": np.arange(N_BUCKETS), "first_node": first_node, "first": starts[first_node]})
+    frame = numbered.join(sf.broadcast(rows.sparkSession.createDataFrame(firsts)), "bucket").select(
         USER,
-        (sf.element_at(search.as_array(first_node), at) + sf.col("nth_node") - 1).alias("node"),
-        (sf.element_at(search.as_array(starts[first_node]), at) + sf.col("nth") - 1).alias("position"),
+        (sf.col("first_node") + sf.col("nth_node") - 1).alias("node"),
+        (sf.col("first") + sf.col("nth") - 1).alias("position"),
         "places",
         "shares",
     )

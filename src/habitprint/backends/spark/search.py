@@ -34,12 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.backends.spark.session import Batches, collect, run_job
+from habitprint.backends.spark.session import Batches, run_job
 from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.progress import Progress, silent
@@ -51,7 +51,6 @@ ROUGH = 0.05  # of the gain may be missing when potentials are first asked for
 NEAR = 0.01  # of the largest gain: pairs that the potentials cover by no more may be the next to beat them
 ROUNDING = 1e-13  # gains this much above the potentials, relative to the largest gain, are equal to them
 ENOUGH = 1e-12  # a gap like this is rounding
-N_KEYS = 40  # keys tried for each partition: one that has none is as good as impossible
 TOTALS = ("n_pairs", "n_bytes", "seconds")
 OFFERED = "block long, content binary, n_pairs long, n_bytes long, seconds double"
 SETTINGS = {
@@ -374,9 +373,8 @@ class Blocks:
 
         blocks = nodes.withColumn("block", (sf.col("node") / length).cast("long")).groupBy("block")
         packed = blocks.applyInArrow(pack, "block long, content binary")
-        keys = keys_of_partitions(nodes.sparkSession, min(n_partitions, -(-n_nodes // length)))
-        key = sf.element_at(as_array(keys), (sf.pmod("block", sf.lit(len(keys))) + 1).cast("int"))
-        frame = packed.repartition(len(keys), key).persist()
+        n = min(n_partitions, -(-n_nodes // length))
+        frame = packed.repartitionById(n, sf.pmod("block", sf.lit(n)).cast("int")).persist()
         run_job(frame.sparkSession, frame.count, "blocks", progress)
         return cls(frame, length)
 
@@ -387,34 +385,6 @@ class Blocks:
         sent = self.frame.sparkSession.createDataFrame(pa.table({"block": np.arange(len(edges)), "piece": pieces}))
         both = self.frame.join(sf.broadcast(sent), "block")
         return both.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
-
-
-def keys_of_partitions(session: SparkSession, n: int) -> Indices:
-    """Return a key for each of `n` partitions, such that Spark sends rows with that key there, and no two together.
-
-    Spark sends a row to the partition pmod(hash(key), n). If it did otherwise, some partitions would have several
-    keys and others none, and nothing but the time would change.
-
-    Examples
-    --------
-    >>> from habitprint.backends.spark import connect
-    >>> len(set(keys_of_partitions(connect("local[2]"), 5).tolist()))
-    5
-    """
-    tried = session.range(N_KEYS * n).select("id", sf.pmod(sf.hash("id"), sf.lit(n)).alias("partition"))
-    return collect(tried, "partitions").unique("partition", keep="first").sort("partition")["id"].to_numpy()
-
-
-def as_array(numbers: Indices) -> Column:
-    """Return numbers as an array of the cluster, spelled as one text: thousands of literals would slow each plan down.
-
-    Examples
-    --------
-    >>> from habitprint.backends.spark import connect
-    >>> connect("local[2]").range(1).select(as_array(np.array([5, 7]))).first()[0]
-    [5, 7]
-    """
-    return sf.split(sf.lit(",".join(map(str, numbers.tolist()))), ",").cast("array<long>")
 
 
 class Offers(NamedTuple):

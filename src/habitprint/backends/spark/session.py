@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from habitprint.errors import InputError, first_line
 from habitprint.progress import Progress, silent
@@ -213,7 +214,7 @@ def to_spark(session: SparkSession, table: pl.DataFrame) -> DataFrame:
 
 
 def map_tables(
-    frame: DataFrame, function: Callable[[Iterator[pl.DataFrame]], Iterable[pl.DataFrame]], schema: str
+    frame: DataFrame, function: Callable[[Iterator[pl.DataFrame]], Iterable[pl.DataFrame]], schema: StructType | str
 ) -> DataFrame:
     """Return the tables that a function makes of those of each task.
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import DecimalType
 
 from habitprint import periods
 from habitprint.auditing.preparation import RemoteSplit
-from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job
+from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job, to_spark
 from habitprint.checks import Finding
 from habitprint.checks.check import check_days, check_excel, check_names, check_unused
 from habitprint.errors import InputError, first_few
@@ -37,6 +37,7 @@ from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, FoundPeriod
 from habitprint.periods.split import (
     Sides,
+    account_of,
     chosen_users,
     missing_in_cohort,
     nobody_active,
@@ -46,15 +47,6 @@ from habitprint.periods.split import (
 from habitprint.progress import Progress
 from habitprint.wording.findings import refuse
 
-KINDS = {
-    pl.Int16(): "smallint",
-    pl.Int32(): "int",
-    pl.Int64(): "bigint",
-    pl.String(): "string",
-    pl.Float64(): "double",
-    pl.Decimal(38, 0): "decimal(38, 0)",
-    pl.Datetime("us", "UTC"): "timestamp",
-}
 # Periods that need only a user's own days to decide their parts.
 BY_USER = (periods.DateRanges, periods.AllOtherTime, periods.ConsecutiveWeeks, periods.HalvesOfActiveWeeks)
 N_SHOWN = 3  # rows at fault
@@ -174,11 +166,11 @@ class SparkEvents:
 
     def map(self, function: Callable[[Events], pl.LazyFrame]) -> DataFrame:
         """Return the results of a function on batches of events."""
-        recipe, kinds = self.recipe, function(self.empty).collect_schema()
+        recipe, nothing = self.recipe, function(self.empty).collect()
         return map_tables(
             self.frame,
             lambda tables: (function(recipe.events(rows)).collect() for rows in recipe.without_headers(tables)),
-            ", ".join(f"{name} {KINDS[kind]}" for name, kind in kinds.items()),
+            to_spark(self.frame.sparkSession, nothing).schema,
         )
 
 
@@ -398,29 +390,21 @@ def split_on_spark(
         counted.where((sf.col("part") == part) & sf.col("is_kept")).select("user", "place", "count")
         for part in (RELEASED, KNOWN)
     )
-    n_rows, spans = sum(n_by_reason.values()), (parts.released, parts.known)
     return SparkSplit(
         released=released,
         known=known,
-        periods=parts.words,
-        released_span=parts.released,
-        known_span=parts.known,
         source=source,
-        n_rows=n_rows,
-        n_used=sum(n_used),
-        n_outside=n_outside,
-        n_of_others=sum(n_inside) - sum(n_used),
         n_users_seen=sum(part["n_new"] for part in found.values()),
         n_users=n_users,
         n_places=n_places,
         n_common=n_common,
-        unused=unused,
         findings=(
-            *check_unused(unused, n_rows),
-            *check_days(calendar, spans),
+            *check_unused(unused, sum(n_by_reason.values())),
+            *check_days(calendar, (parts.released, parts.known)),
             *check_names(empty.read_as, n_by_reason[0]),
         ),
         _counted=counted,
+        **account_of(parts, n_inside, sum(n_used), n_outside, unused),
     )
 
 
