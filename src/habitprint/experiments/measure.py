@@ -144,7 +144,7 @@ class SharedData:
         """Return the Markov chains of both periods, for the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, setting).released.users
-        parts = data.period.parts(DayTable.of(_within(data)).kept(*COLUMNS[1:])).days.usable
+        parts = data.period.parts(DayTable.of(_within(data)).kept()).days.usable
         parts = parts.filter(pl.col("user").is_in(users.implode()))
         sides = [parts.filter(pl.col("part") == part).select(COLUMNS) for part in (RELEASED, KNOWN)]
         released, known = map(mobility_chains, collect(sides, data.events.source))

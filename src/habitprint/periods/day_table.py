@@ -165,10 +165,14 @@ class DayTable:
         require_events(events)
         if count == "seconds":
             events = events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
-        # The time of a row that cannot be used may be out of every calendar.
-        time = pl.when(pl.col("reason") == 0).then(pl.col("time"))
-        frame = events.frame.with_columns(day=local_days(events.time_zone, time))
-        return cls(events, _with_amounts(frame, count))
+        # The time of a row that cannot be used may be out of every calendar, and its duration may be no number.
+        is_usable = pl.when(pl.col("reason") == 0)
+        columns = {"day": local_days(events.time_zone, is_usable.then(pl.col("time"))), "n": pl.lit(1, pl.Int64)}
+        if count == "seconds":
+            # Whole microseconds add up to the same in any order, which floats do not. Their sum may need 128 bits.
+            seconds = is_usable.then(pl.col("seconds"))
+            columns["microseconds"] = (seconds * MICROSECONDS).round().cast(pl.Int128)
+        return cls(events, events.frame.with_columns(**columns), is_kept=events.is_kept)
 
     @property
     def in_seconds(self) -> bool:
@@ -201,17 +205,9 @@ class DayTable:
             is_kept=True,
         )
 
-    def kept(self, *others: str) -> "DayTable":
-        """Return the table from a temporary file, in little memory, so that the source is not read again.
-
-        Of the other columns of the events only those that are named stay.
-        """
-        if self.is_kept:
-            return self
-        amounts = ["seconds"] if self.in_seconds else []
-        ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
-        rows = keep_rows(self.frame.select(*ids, "day", "reason", *amounts, *others), self.events.source)
-        return replace(self, frame=_with_amounts(rows, "seconds" if amounts else "visits"), is_kept=True)
+    def kept(self) -> "DayTable":
+        """Return the table with its rows in a temporary file, in little memory: the source is not read again."""
+        return self if self.is_kept else replace(self, frame=keep_rows(self.frame, self.events.source), is_kept=True)
 
     def codes_of(self, users: pl.Series) -> pl.Series:
         """Return the values of the column ``user`` of some ids that are in the table."""
@@ -237,17 +233,6 @@ class DayTable:
         """Return the number of usable rows on each day: ``day, n``, ascending."""
         (days,) = collect([self.usable.group_by("day").agg(pl.col("n").sum()).sort("day")], self.events.source)
         return days
-
-
-def _with_amounts(frame: pl.LazyFrame, count: CountedAs) -> pl.LazyFrame:
-    """Return rows of single events with the quantities that are added up."""
-    amounts = {"n": pl.lit(1, pl.Int64)}
-    if count == "seconds":
-        # Whole microseconds add up to the same in any order, which floats do not. Their sum may need 128 bits.
-        # The duration of a row that cannot be used may be no number.
-        seconds = pl.when(pl.col("reason") == 0).then(pl.col("seconds"))
-        amounts["microseconds"] = (seconds * MICROSECONDS).round().cast(pl.Int128)
-    return frame.with_columns(**amounts)
 
 
 @dataclass(frozen=True)
