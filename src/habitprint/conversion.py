@@ -140,8 +140,8 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
 def is_release(path: str | os.PathLike[str]) -> bool:
     """Return whether a JSON file beside a table describes it as a release.
 
-    A copy of a release under another name is refused if the JSON file of the release is in the same folder: as a plain
-    table it would look safer than it is.
+    A copy of a release under another name is refused if the JSON file of the release is in the same folder. As a plain
+    table, it would look safer than it is.
 
     Examples
     --------

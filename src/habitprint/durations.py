@@ -1,10 +1,10 @@
 """The share identified from longer periods than were measured.
 
 On the logit scale, the share identified rises nearly in a straight line with the logarithm of the length of the
-periods. The slope is that between the longest measured length and a quarter of it. The interval has three parts: the
-interval of the rate at the longest length; the error of the slope, which is measured on few people; and the difference
-from a straight line, a factor of the rise. ``docs/notes.md`` has its size on the project's data, and the rivals: a
-straight line without logits, and the theory of `habitprint.separation`.
+periods. The slope is that between the longest measured length and a quarter of it. The interval has three parts. The
+first is the interval of the rate at the longest length. The second is the error of the slope, which is measured on few
+people. The third is the difference from a straight line, a factor of the rise. ``docs/notes.md`` has its size on the
+project's data, and the rivals: a straight line without logits, and the theory of `habitprint.separation`.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The number of users that an attack re-identifies, in expectation over equal users, with its interval.
 
-An attack that pairs one of ten equal users has been right about the person only by chance. So a pair does not count
-by which of the ten the solver happened to take (that depends on the order of rows) but by its chance of being right.
+An attack that pairs one of ten equal users has been right about the person only by chance. Which of the ten the solver
+takes depends on the order of rows. So a pair counts by its chance of being right.
 """
 
 import math

@@ -587,8 +587,8 @@ def _best(seen: _Seen, laws: _Laws) -> Law:
 def _discrepancy(sizes: Floats, shares: Floats, n: float) -> float:
     """Return the discrepancy between the fall and the laws: the usual one, or a larger one that the curve shows.
 
-    One, two and three of the largest sizes are left out, and what was found at the largest is compared with what the
-    rest foretells. Of the squared logarithm of the ratio of both falls, what chance explains is taken off.
+    One, two and three of the largest sizes are left out. The measured share at the largest size is then compared with
+    the forecast from the rest. Of the squared logarithm of the ratio of both falls, what chance explains is taken off.
     """
     excess = []
     for n_left_out in range(1, len(sizes) - 2):

@@ -1,8 +1,8 @@
 """Formatting for people: numbers, times and text; values in one line, and in a notebook as a card or a picture.
 
 Text from data cannot move a terminal's cursor. A value knows nothing of pages. `html_of` and `chart_of` are generic
-functions; `habitprint/__init__.py`, which stands above all packages, registers the report's functions for them, and
-loads the report when one is called.
+functions. `habitprint/__init__.py` stands above all packages and registers the report's functions for them. It loads
+the report when one is called.
 """
 
 import json

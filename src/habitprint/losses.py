@@ -338,8 +338,8 @@ def find_cheapest(costs: Sequence[Cost]) -> int:
 def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
     """Return whether a release with at least a given cost could change the choice of the lowest cost.
 
-    It changes the choice if it is preferred itself, or if its deciding loss is so low that the preferred release is no
-    longer similar.
+    It changes the choice if it is preferred itself. It also does so if its deciding loss is so low that the preferred
+    release no longer ties with it.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def leaves_little(keep: UtilityMetric, losses: Losses) -> bool:
     """Return whether a release leaves little utility.
 
     Patterns of people are judged by their predictive value where that was measured. The information loss is nearly 1
-    for any group of people who share few places, and half of the predictive value may still be there.
+    for any group of people who share few places. Half of the predictive value may still be there.
 
     Examples
     --------

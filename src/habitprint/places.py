@@ -301,7 +301,7 @@ class Box:
 class Grid:
     """A grid of squares over a box, which turns positions into places.
 
-    A place is the number of its square: ``row * n_columns + column``, counted from zero, rows from the south and
+    A place is the number of its square: ``row * n_columns + column``, counted from zero. Rows count from the south,
     columns from the west. The last row and the last column may extend beyond the box.
 
     Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of 6,371,008.8

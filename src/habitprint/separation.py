@@ -5,9 +5,9 @@ e^(−2BT), up to a power of T. T is the number of observations of each person i
 distance −ln Σ √(p q). So a person is called *identifiable* with T observations if the sum of e^(−2TB) over all others
 is at most ½. People who share no place add nothing.
 
-That is optimistic: the pooled events are not quite the habits, the power of T is left out, habits drift, and events
-come in bursts. All of this is measured as one number, the *worth* of an observation: with it, the share of people who
-are identifiable with the observations that they have is the measured accuracy.
+That is optimistic. The pooled events are not quite the habits, and the power of T is left out. Also, habits drift, and
+events come in bursts. All of this is measured as one number, the *worth* of an observation. It is scaled so that the
+share of identifiable people equals the measured accuracy.
 """
 
 import math

@@ -1,12 +1,12 @@
 """Training: the attack practised on the attacker's own data, and the probability that a pair is right.
 
-The attacker has the habits of the people whom they know. They cut these in two in time, match the halves, of which they
-know the truth, and see which weight and method identify most. They then use these on the release.
+The attacker has the habits of the people whom they know. They cut these habits in two in time, and match the halves.
+They know the true pairs, so they see which weight and method identify most people. They then use these on the release.
 
 A pair of users who have no equals is right with probability c / (1 + exp(−z)), with z = a + b · odds + d · √margin.
 Neither b nor d is negative: a better score never lowers the probability. It is at most c: some people have changed
-their habits, or have no partner at all, and no score shows that. Where users are equal, this is the probability that
-one of n indistinguishable pairs is right, and each of them has one n-th of it.
+their habits, or have no partner at all, and no score shows that. If users are equal, this is the probability that one
+of n indistinguishable pairs is right. Each of these pairs has 1/n of it.
 """
 
 import math

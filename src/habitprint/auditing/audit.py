@@ -166,8 +166,8 @@ class ReleasedFile:
     file, protection, guarantees
         The table that may be published; its protection in words; and its guarantees, besides the list of its places.
     advised_on, strongest, knows_more
-        The day of the audit of the unprotected table; its strongest attack; and the attack of an attacker who knows all
-        other time in the file, None if it is not stronger.
+        The day of the audit of the unprotected table, and its strongest attack. Also the attack of an attacker who
+        knows all other time in the file; None if it is not stronger.
 
     Examples
     --------
@@ -510,8 +510,8 @@ def audit(
     target
         The share of people who may be re-identified. None is the default, 5%, which is no legal threshold.
     target_preset
-        A target for the highest risk of any person instead: ``"cell-5"``, ``"cell-10"``, ``"cell-11"`` and
-        ``"cell-20"`` ask for so many identical rows at least; ``"ema"`` is 1/11. Only the guarantee can meet it.
+        A target for the highest risk of any person instead. ``"cell-5"``, ``"cell-10"``, ``"cell-11"`` and
+        ``"cell-20"`` ask for at least so many identical rows; ``"ema"`` is 1/11. Only the guarantee can meet it.
     decide
         The risk of a protected table that must be within the target. ``"guaranteed"``: the average risk that any attack
         points at the right row. ``"measured"``: the upper end of the 95% interval of the strongest attack that ran. The
@@ -545,8 +545,8 @@ def audit(
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
     sensitive
-        Places whose attribution is also measured on their own, in every protection in groups that meets the full attack
-        suite: a list, or a file or frame with the column ``place``.
+        Places whose attribution is also measured on their own: a list, or a file or frame with the column ``place``.
+        They are measured in every protection in groups on which the full attack suite runs.
     training
         Two earlier tables of the attacker's data, to train on. None cuts the known part of events in two. Without
         events, the attacker then cannot train.

@@ -107,7 +107,7 @@ class Compared:
     scope
         The people and periods of the audit.
     strongest, other_time
-        The strongest attack on the released table; and the attack of an attacker who knows all other time in the file,
+        The strongest attack on the released table. Also the attack of an attacker who knows all other time in the file;
         None if it is not stronger.
     guaranteed
         The guaranteed risk of rows pointed at.
@@ -288,7 +288,7 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     called = distinct_names([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
         why, fix = "each audit needs one name", "pass one name for each audit, or none"
-        raise InputError(f"{len(called)} names for {len(given)} audits", why=why, fix=fix)
+        raise InputError(f"{len(called)} names are given for {len(given)} audits", why=why, fix=fix)
     first, *others = (Compared.of(audit, name) for audit, name in zip(given, called, strict=True))
     hashes = {file.sha256 for file in given[0].run.inputs}
     against = [

@@ -53,12 +53,12 @@ class Goal:
     keep
         The utility metric that decides.
     person_target
-        The highest probability allowed of pointing at the row of any one person: guaranteed, the largest 1/m; measured,
-        the upper end of the precision of the most confident claims. None if only the mean matters. Reconstructed rows
-        count for `target` alone.
+        The highest risk allowed of any person, for an attacker who points at their row. If guaranteed, it limits the
+        largest 1/m. If measured, it limits the upper end of the precision of the most confident claims. None if only
+        the mean matters. Reconstructed rows count for `target` alone.
     target_preset
-        The rule that `target` and `person_target` come from. It is about the highest risk of any person, which no
-        attack can show to be low: so the guarantee decides, also for a table that was never protected.
+        The rule that `target` and `person_target` come from. It is about the highest risk of any person. No attack can
+        show that this risk is low. So the guarantee decides, also for an unprotected table.
     """
 
     target: float

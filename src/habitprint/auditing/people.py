@@ -380,8 +380,8 @@ def _needed(joint: AttackResult, progress: Progress) -> pl.DataFrame | None:
 def telling_places(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
     """Return the places that add to the gain of each pair, the most identifying first.
 
-    A place tells what it adds to the gain of the pair, g(p, q), times the share of known users who were never there: a
-    place where everybody goes gives nobody away.
+    A place counts by its gain, g(p, q), times the share of known users who were never there. So a place where everybody
+    goes identifies nobody.
 
     Parameters
     ----------

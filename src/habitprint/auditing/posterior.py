@@ -3,7 +3,7 @@
 Values are counted in units, as they are published. The attacker knows that a person had c of T events at a place.
 
 - *Prior*: the attacker expects a beta-binomial number of events in the next period. A known event counts as a part of a
-  new one, because habits change.
+  new event, because habits change.
 - *Posterior*: the units of all members add up to the published sum. So a member has v units with a probability in
   proportion to the prior of v, times the probability that all others have the rest. Others are the known visitors and
   a stranger: somebody whose visits are not known.

@@ -257,7 +257,7 @@ class Prepared:
     """The two tables, the facts about the data, and the events behind them; None where there are none.
 
     `remote` are the two tables on a cluster, of whose people these are a sample. `halves` are the attacker's data cut
-    in two in time, where they are known without the events; `other_time` are those of an attacker who knows all other
+    in two in time, if they are known without the events. `other_time` are the data of an attacker who knows all other
     time in the file.
     """
 
@@ -366,7 +366,8 @@ class Subject:
     def opened(self) -> "Subject":
         """Return the same data as habitprint's own types; remote tables stay remote.
 
-        Raises `InputError` for what is asked of something else: it would be passed over, and the answer be of another.
+        Raises `InputError` for an option that does not fit this kind of data. Without the error, the audit would ignore
+        the option.
         """
         subject = self if self.backend is not None else replace(self, source=_open(self.source))
         if subject.is_events and not _is_same_id(self.truth):

@@ -282,7 +282,7 @@ def _original_ids(users: pl.Series, key: Path) -> pl.Series:
     if (found < 0).any():
         raise InputError(
             f"{key} is not the key to this release: no user {first_few(users.filter(found < 0).to_list())} is in it",
-            why="the new key would lead to nobody",
+            why="the new key could not lead from the fresh ids to the original ids",
             fix="give the key that was written with the release: --earlier-key OUT.key.csv",
         )
     return table["known"].gather(found)

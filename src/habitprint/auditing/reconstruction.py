@@ -193,10 +193,10 @@ class Reconstruction:
     method
         The attack that reconstructs the rows of most people.
     rate
-        The share of rows that the release adds: people whose row is reconstructed with it, by shares or by places, less
-        those whose row is then lost. The denominator is the people whose row the attacker's own data do not show.
-        `by_chance` is the share of all people whose row these data show: the attacker claims known values from a
-        threshold on, or the most probable place, whichever shows the most rows.
+        The share of rows that the release adds: people whose row is reconstructed with it, by shares or by places.
+        People whose row is then lost are subtracted. The denominator is the people whose row the attacker's own data do
+        not show. `by_chance` is the share of all people whose row these data show. The attacker claims known values
+        above a threshold, or the most probable place: the claims that show the most rows.
     by_shares, by_places
         The same where a row holds at least half of a person's shares, and half of their places.
     few_places, more_places
@@ -425,8 +425,8 @@ def _with_own_data(
 ) -> Iterator[SparseMatrix]:
     """Yield the rows that an attacker may claim of everybody who counts, from what is read off the groups.
 
-    All that is read; or, where that is less than half of a row, own data instead; or only values that are about as
-    known, if they are half of a row, and own data instead.
+    Three ways to claim. (1) All values that are read. (2) The same, or own data if they are less than half of a row.
+    (3) Only values that are about as known if they are half of a row, or else own data.
     """
     yield claimed
     yield _or_else(claimed, without)
@@ -564,9 +564,9 @@ def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
 def _fit_known_rows(scene: Scene, unknown_part: float) -> SparseMatrix:
     """Return large values that each known user has of their group's sums at known places, after proportional fitting.
 
-    A row is what is known of a user, but for a part of it that is spread over the places of the group as their sums
-    are. Places are scaled so that all rows add up to the sum there, then users so that nobody has more than one
-    row, and again. The spread part is the same for all members, so it is kept as one row for each group.
+    A row is the known row of a user, except for a part of it. This part is spread over the places of the group in
+    proportion to their sums. Places are scaled so that all rows add up to the sum there, then users so that nobody has
+    more than one row, and again. The spread part is the same for all members, so it is kept as one row for each group.
     """
     sums, group, (user, share, at) = scene.groups.sums, scene.looked_in, scene.known_cells
     who, n_groups = np.flatnonzero(group >= 0), sums.shape[0]
@@ -599,7 +599,7 @@ def _prior(scene: Scene, remembered: float) -> Prior:
 def _claim_most_probable(scene: Scene, prior: Prior) -> SparseMatrix:
     """Return for each known user the place and value that are most probably right, from known habits and the sums.
 
-    Users who are looked for in no group get the value that is most probable without a release.
+    Users without a candidate group get the value that is most probable without a release.
     """
     groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
     n_users, n_places = shares.shape

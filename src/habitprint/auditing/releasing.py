@@ -86,7 +86,7 @@ class ToRelease:
                 "the audit recommends no protection",
                 why="a table that meets its target needs none, and a table that no protection helps must not be "
                 "published",
-                fix="read the report of the audit: it says which of the two holds",
+                fix="read the report of the audit: its first line says whether the table meets the target",
             )
         return cls(audit, internal.advice, internal.prepared)
 
@@ -159,7 +159,7 @@ def release_table(
 ) -> Audit:
     """Protect a table, write it with its key, check its guarantees on the file, and return the audit of this file.
 
-    The attacker is that of the first audit: they have the same data, train on the same tables, and know the same share
+    The attacker is that of the first audit. They have the same data, train on the same tables, and know the same share
     of the people. All options are those of the first audit.
 
     Parameters
@@ -231,7 +231,7 @@ def release_table(
         raise InputError(
             f"the written table misses the target of {percent(final.verdict.target)}: {measured}{rows}",
             why="the protection is random, and this draw protects less than those of the audit",
-            fix="audit with a lower target, and release by that audit; nothing was written",
+            fix="audit with a lower target, and give the folder of the new audit; nothing was written",
         )
     return final
 

@@ -133,8 +133,8 @@ def next_few(
     Among all users, risk and loss differ and are mostly lower. So screening only gives the order of the trials, and a
     lower bound of the cost. (For totals and rankings it is an estimate.)
 
-    Those of the first few families, one of each, so that they can be tried at the same time. How many does not
-    depend on the machine: it decides what is tried.
+    Those of the first few families, one of each, so that they can be tried at the same time. Their number does not
+    depend on the machine, because it decides which protections are tried.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def next_few(
 
 
 def least_costs(screened: Mapping[Candidate, Trial], keep: UtilityMetric) -> dict[Candidate, Cost]:
-    """Return the least that each protection can cost among all users.
+    """Return the lowest cost that each protection can have among all users.
 
     Groups cost less among more users. For groups, only the cost of the protection that they are added to is certain.
     """

@@ -175,8 +175,8 @@ class Trial:
     def is_close_to(self, target: float) -> bool:
         """Return whether another draw of the same protection might miss a target that this one meets.
 
-        Two draws differ by less than twice the standard deviation of the difference of two Poisson numbers: the rows
-        that every draw gives away vary less.
+        Two draws differ by less than twice the standard deviation of the difference of two Poisson numbers. The reason:
+        rows that every draw gives away vary less.
 
         Examples
         --------
@@ -295,8 +295,8 @@ class Protections(Drawn):
     chosen
         The index in `trials` of the lowest-cost protection that reaches the goal; None if none does.
     measured
-        The index of the lowest-cost protection that meets the target only by measured risk, selected on one half of the
-        people and confirmed on the other. None if there is none.
+        The index of the lowest-cost protection that meets the target only by measured risk. It is selected on one half
+        of the people and confirmed on the other. None if there is none.
     best
         The best of `trials` for each utility metric: by guarantee, and by measured risk. Empty if the unprotected table
         reaches the goal.

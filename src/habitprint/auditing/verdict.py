@@ -367,7 +367,7 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     """
     path = Path(path)
     file = path / FILE if path.is_dir() else path
-    why = "an audit writes its advice there, if a protection is needed and one is enough"
+    why = "an audit writes this file only if it recommends a protection"
     text = read_text(file, why=why, fix="give the folder of the audit; its report says whether it advises anything")
     try:
         return from_text(text, Advice, SCHEMA)

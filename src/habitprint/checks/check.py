@@ -201,8 +201,8 @@ def check_moments(rows: pl.DataFrame) -> list[Finding]:
 def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
     """Find signs that users are places, from the rows of each user and of each place.
 
-    Nearly as many users as rows stop an audit. Far fewer places than a user has rows may have another reason, and so
-    may users who are spread as places are (`check_tail`), or far more than places.
+    Nearly as many users as rows stop an audit. There may be other reasons if a user has far fewer places than rows. The
+    same holds for users who are spread like places (`check_tail`), or are far more than places.
 
     Examples
     --------

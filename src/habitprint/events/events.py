@@ -94,8 +94,8 @@ class Events(Shown):
     Parameters
     ----------
     frame
-        Columns ``user``, ``time`` (UTC), ``place`` or ``lat`` and ``lon``, perhaps ``seconds``, and ``reason``:
-        0 for a usable row, n for a row that is not used because of ``reasons[n - 1]``.
+        Columns ``user``, ``time`` (UTC), ``place`` or ``lat`` and ``lon``, perhaps ``seconds``, and ``reason``. The
+        reason is 0 for a usable row, and n for a row that is not used because of ``reasons[n - 1]``.
     reasons
         The reasons why rows are not used.
     time_zone
@@ -495,7 +495,7 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
             named = "".join(f" --{part} {shlex.quote(str(name))}" for part, name in counts.items() if name != part)
             raise MissingColumnsError(
                 f"{source} is a table of counts, not of events: it has no column {wanted['time']!r}",
-                why="one table of counts shows one period, and an attacker knows another period",
+                why="one table of counts covers one period, and an audit also needs the attacker's period",
                 fix=f"give two tables of counts: habitprint audit week1.csv week2.csv{named}; or the column of times: "
                 "--time",
                 meant={wanted["time"]: None},

@@ -1,7 +1,7 @@
 """Events before they are counted: with other ids, places or durations, without repeats and shared histories.
 
 Real data has users who share the same events under different ids: a device registered twice, a file copied into two
-folders. Their two periods identify each other for a reason that has nothing to do with habits, so that whatever is
+folders. Their two periods identify each other for a reason that has nothing to do with habits. So every number that is
 measured on them is wrong.
 """
 
@@ -219,8 +219,8 @@ class SharedHistories:
     Parameters
     ----------
     pairs
-        ``user, other, n_shared, share``: pairs of users, the number of events that both have at the same time and
-        place, and its share of the events of the user with fewer events. (The number is an estimate if a sample was
+        ``user, other, n_shared, share``: pairs of users, and the number of events that both have at the same time and
+        place. The share is that of the events of the user with fewer events. (The number is an estimate if a sample was
         searched.) If more than eight users have identical histories, the smallest id is paired with each other one.
     groups
         ``user, same_as``: each user concerned, and the smallest id among those with the same history.

@@ -323,7 +323,7 @@ def _to_source(table: EventsTable, period: Period, folder: Path) -> DataSource:
         raise InputError(
             "[events] has lat and lon without box",
             why="squares are laid over a box of four edges, in degrees: south, west, north, east",
-            fix="write box = [39.75, 116.15, 40.10, 116.60] into [events], say, and side = 1000 into [setting]",
+            fix="write box = [39.75, 116.15, 40.10, 116.60] into [events], for example, and side = 1000 into [setting]",
         )
     pattern = str(folder / table.file)
     files = find_files(pattern)

@@ -122,7 +122,7 @@ def _public(address: str) -> str:
 def _hidden(text: str, address: str) -> str:
     """Return the message of a driver without the secret parts of an address.
 
-    A driver may take a part of a password for the host or for a port, and quote it in an error: so parts count too.
+    A driver may mistake a part of a password for the host or a port, and quote it in an error. So parts count too.
 
     Examples
     --------

@@ -267,7 +267,7 @@ def write_table(
 
     The table is written to a temporary file beside `path` and moved into place once complete. A file that is there
     already is kept unless `overwrite` is true. With a label, a Parquet file also states the origin of the data (a CSV
-    file cannot), so that synthetic data is not taken for real. Only the owner can read a private file.
+    file cannot). So nobody mistakes synthetic data for real data. Only the owner can read a private file.
 
     Examples
     --------

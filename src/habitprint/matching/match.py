@@ -135,8 +135,8 @@ def match(
 
     The joint method returns the pairs with the smallest total weight of all ways to pair the users. It is the paper's
     minimum-weight matching on the complete bipartite graph: (A1) without `size`, (A2) with it. It is exact and comes
-    with a proof. It covers the three settings of the paper: the same users on both sides, one side a subset of the
-    other, and a partial overlap.
+    with a proof. It covers the three settings of the paper: the same users on both sides, one side a subset, and a
+    partial overlap.
 
     Parameters
     ----------

@@ -369,8 +369,8 @@ def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, i
             others = f"; not usable are {in_words(unused)}" if unused else ""
             raise InputError(
                 f"{source}: the {name} period has no events ({span.words})",
-                why="a table is counted from the events of its period, and "
-                f"{n_outside:,} usable rows lie outside {'both periods' if len(n_inside) > 1 else 'it'}{others}",
+                why="a table is counted from the events of its period; of the valid rows, "
+                f"{n_outside:,} are outside {'both periods' if len(n_inside) > 1 else 'it'}{others}",
                 fix="choose days that the events cover; habitprint inspect prints the first and last time",
             )
 

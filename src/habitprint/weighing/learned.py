@@ -124,7 +124,7 @@ def fit_on_other_half(
     name: str = LEARNED,
     seed: int = 0,
 ) -> tuple[Weight, Weight]:
-    """Train one weight for each half of the people on the other half: nobody meets a weight trained on them.
+    """Train one weight for each half of the people, on the other half: no person trains their own weight.
 
     Parameters
     ----------

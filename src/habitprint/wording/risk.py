@@ -484,10 +484,8 @@ def about_time(audit: Audit) -> list[Block]:
         more.append(table("What the attacker knows", ["", *RATE_HEADS], rows))
     if audit.following is not None:
         return [*more, *about_following(audit.following, audit.verdict.target)]
-    return [
-        *more,
-        Text(fixed_text("following: no times" if audit.run.kind == "histograms" else "following: too short")),
-    ]
+    why = "no times" if audit.run.kind == "histograms" else "too short" if audit.release is None else "release"
+    return [*more, Text(fixed_text(f"following: {why}"))]
 
 
 def about_forecast(found: Forecast, attack: str = "The same attack") -> str:

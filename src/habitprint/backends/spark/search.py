@@ -16,9 +16,9 @@ The raised potentials cover every pair, so no matching gains more than Σu + Σv
 against that. Without a pair above the potentials nothing is raised, and the bound is that of the candidates, which the
 solver reaches. ∎
 
-A look at all pairs: nodes are packed in blocks that are ready for the kernel. A block has its own places only, numbered
-anew, so that no task holds all users or all of their counts. A task takes one block of released nodes, and one block of
-known nodes after another. It keeps the best offers of each released node.
+How all pairs are examined: nodes are packed in blocks that are ready for the kernel. A block has its own places only,
+numbered anew, so that no task holds all users or all of their counts. A task takes one block of released nodes, and one
+block of known nodes after another. It keeps the best offers of each released node.
 """
 
 import math

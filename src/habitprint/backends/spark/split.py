@@ -451,8 +451,8 @@ def _count_parts(
 ) -> DataFrame:
     """Return the counts of users at places in each part, and whether the user is kept in it.
 
-    Beside ``part, user, place, n, count``: whether the row `is_kept`, and whether it is the first one of its user
-    (`is_new`), and of its user in this part (`is_first`), so that users can be counted.
+    Beside ``part, user, place, n, count``: whether the row `is_kept`. Two more columns serve to count users: whether
+    the row is the first one of its user (`is_new`), and of its user in this part (`is_first`).
     """
     in_seconds = "microseconds" in usable.columns
     cohort = chosen.cast(pl.String) if isinstance(chosen, pl.Series) else None

@@ -3,8 +3,8 @@
 1. The tightest groups are taken first, a fast relative of successive group selection. A user's group is the user and
    the k − 1 nearest who remain. Its cost is its loss less the loss of its members among all the others, for which
    their distance from the mean of all stands. So outliers are grouped early, as by successive group selection. Costs
-   are corrected when they are looked at: the group of the least cost is taken if it is still whole, and else made
-   anew. Users who cannot fill a group with users of common places are left over; they are sorted by the place of their
+   are corrected when they are read. The group with the least cost is taken if it is still whole; else it is made anew.
+   Users who cannot fill a group with users of common places are left over; they are sorted by the place of their
    largest share.
 2. Neighbouring groups exchange members (`exchange`).
 3. Groups whose members lose less in other groups are dissolved, the worst first. Exchanges do not change the number of
@@ -50,7 +50,7 @@ READS = 3.0  # of an entry for each pair
 def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent, *, n_groups: int | None = None) -> Indices:
     """Group the users of a table for a small loss.
 
-    Tight groups are taken one after the other. Users left over form groups with others of the same place, and the last
+    Tight groups are taken one after the other. Users left over form groups with others of the same place. The last
     ones, fewer than k, join the group with the nearest mean. Then neighbouring groups exchange members, and groups
     whose members lose less in other groups are dissolved, while that lowers the loss. For few users, the groups of
     successive group selection are improved in the same way, and the better ones are taken.
