@@ -2,8 +2,8 @@
 
 The paper's test is optimal if each person draws their events independently from habits that never change. Then, given
 the events of both periods together, every division of them that keeps both totals is equally likely (the multivariate
-hypergeometric distribution). So the accuracy among redealt events is what such people would have, whatever their habits
-are. Drawing with replacement from the pooled events would overstate it: a few events are not a person's habits.
+hypergeometric distribution). So the accuracy among redealt events is the accuracy of such people, for any habits.
+Drawing with replacement from the pooled events would overstate it: a few events are not a person's habits.
 
 Events of real people come in bursts, and habits drift, so fewer are identified. The *effective share of observations*
 is the part of redealt events that identifies as many people as all real ones do.

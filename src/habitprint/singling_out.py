@@ -19,7 +19,7 @@ from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime import inner, kernel
 
 MOST_KNOWN = 5  # places that the attacker knows at most
-LEAST_DRAWS = 10_000  # the interval is then within one point on either side, whatever the share
+LEAST_DRAWS = 10_000  # the interval is then within one point on either side, for any share
 MOST_PEOPLE = 50_000  # people for whom places are drawn; of more people a random part
 NEVER = np.iinfo(np.int64).max  # number of places for a person whom the drawn places do not single out
 

@@ -6,7 +6,7 @@ Values are counted in units, as they are published. The attacker knows that a pe
   new event, because habits change.
 - *Posterior*: the units of all members add up to the published sum. So a member has v units with a probability in
   proportion to the prior of v, times the probability that all others have the rest. Others are the known visitors and
-  a stranger: somebody whose visits are not known.
+  a stranger: a person whose visits are not known.
 - A place that is not shown had too few visitors. A place that is shown had enough, so nobody has the whole sum.
 
 The attacker may look in the wrong group, so part of each distribution stays the prior.
@@ -33,7 +33,7 @@ class Prior(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The places of groups where somebody is known to visit.
+    """The places of groups that a known person visits.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Places(NamedTuple):
     sums
         The published units; 0 if the place is not shown, -1 if the group is not known.
     stranger
-        The probability that somebody visits who is not known to visit.
+        The probability that a person visits a place without a known visit.
     """
 
     first: Indices

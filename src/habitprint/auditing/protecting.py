@@ -216,7 +216,7 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
     if tables.common.n == 0:
         raise InputError(
             "--known: nobody is in both tables",
-            why="then no attack can re-identify anybody",
+            why="then no attack can re-identify a person",
             fix="give a table of the same people with the same ids, from another period; for a release with fresh ids, "
             "give its key too: --earlier-key OUT.key.csv",
         )

@@ -24,9 +24,9 @@ person's own by two rules. It is within the published step, so that rounding alo
 at most half of the true value, so that a coarse step does not produce one.
 
 The base rate is the share of people whose row the attacker's own data show without any release. There the attacker
-claims known values from a threshold on, or the most probable place and value, whichever is best over all people. The
-measured share leaves these people out. An attacker cannot know which of two claims is right. So every attack uses the
-attacker's own data if the release says too little about a person.
+claims known values above a threshold, or the most probable place and value: the claims that are best over all people.
+The measured share leaves these people out. An attacker cannot know which of two claims is right. So every attack uses
+the attacker's own data if the release says too little about a person.
 
 If s of m members visited a place and nothing distinguishes the members, each of them visited it with probability s/m.
 An attacker who knows the habits of some of them does better. So attribution is measured beside a base rate, and is

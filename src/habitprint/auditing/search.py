@@ -199,7 +199,7 @@ def _families(screened: Mapping[Candidate, Trial], goal: Goal) -> list[list[Cand
     The unprotected table comes first: every protection is compared with it.
     """
     costs, families = _costs(screened, goal.keep), dict[object, list[Candidate]]()
-    # A stronger protection loses more of the patterns, whatever the utility metric is.
+    # A stronger protection loses more of the patterns, under every utility metric.
     for each in sorted(costs, key=lambda each: (costs[each].patterns, each.label)):
         families.setdefault(each.family, []).append(each)
 

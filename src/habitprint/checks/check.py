@@ -328,7 +328,7 @@ class EventsCheck(Shown):
 def check_events(events: Events | DayTable, *, progress: Progress = silent) -> EventsCheck:
     """Count the rows, users and places of a table of events, and look for faults of the data.
 
-    Invalid rows are only counted, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows. The
+    Invalid rows are only counted, for any value of `on_bad_rows`. Repeats are counted by 64-bit hashes of the rows. The
     source is read once. It is not read if its day table is given and its rows are kept.
 
     Examples

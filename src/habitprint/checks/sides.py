@@ -13,7 +13,7 @@ from habitprint.checks.finding import Finding
 from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
 from habitprint.ids import positions
 
-FEWEST_OTHERS = 10  # ids whose sum is the counts of another by no accident, whatever that is called
+FEWEST_OTHERS = 10  # ids whose sum equals the counts of another id: with so many, that is no accident
 HALF = 0.5  # of the ids of one kind are those of the other: the columns of one table are swapped
 FEWEST_CROSSED, PART_CROSSED = 10, 0.05  # entries of both tables with user and place exchanged
 MORE_CROSSED = 4  # ratio of crossed entries to entries that are the same in both

@@ -294,15 +294,15 @@ def _on_spark(
 def _two_tables(files: list[str], columns: TableSpec, beside: AuditFiles, progress: Progress) -> Subject:
     released, known = map(Path, files)
     found = beside.read(released, known, columns, progress, needs_truth=True)
-    doubts = check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz)
+    findings = check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz)
     if beside.as_is and sidecar(released).exists():
-        doubts = [*doubts, hp.Finding("nothing-copied", "changes-answer", len(read_sidecar(released).steps))]
+        findings = [*findings, hp.Finding("nothing-copied", "changes-answer", len(read_sidecar(released).steps))]
     losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
         truth=found.truth,
         original=None if beside.original is None else hp.read_histograms(beside.original, columns),
-        preparation=hp.Preparation(losses=losses, found=tuple(doubts)),
+        preparation=hp.Preparation(losses=losses, found=tuple(findings)),
     )
 
 

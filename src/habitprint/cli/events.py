@@ -336,12 +336,12 @@ def named_period(spec: hp.EventSpec) -> Period | None:
         "--ranges": spec.ranges is not None,
         "--halves": spec.halves,
     }
-    asked = [name for name, is_given in options.items() if is_given]
-    if len(asked) > 1:
+    named = [name for name, is_given in options.items() if is_given]
+    if len(named) > 1:
         raise InputError(
-            f"{' and '.join(asked)} are given together",
+            f"{' and '.join(named)} are given together",
             why="each of them says which days you publish, so the periods would be ambiguous",
-            fix=f"keep one of them, such as {asked[0]}",
+            fix=f"keep one of them, such as {named[0]}",
         )
     if spec.weeks is not None:
         return hp.ConsecutiveWeeks(spec.weeks)
@@ -356,7 +356,7 @@ def named_period(spec: hp.EventSpec) -> Period | None:
     known = None if spec.known_span is None else to_span(spec.known_span, "--known-span")
     if released is not None and known is not None:
         return hp.DateRanges(released, known)
-    return hp.AllOtherTime(released, known) if asked else None
+    return hp.AllOtherTime(released, known) if named else None
 
 
 def period_or(spec: hp.EventSpec, otherwise: Period) -> Period:

@@ -284,7 +284,7 @@ def require_common(n_common: int, truth: str) -> None:
     if n_common == 0:
         raise InputError(
             f"--truth {truth}: no user is in both tables",
-            why="without common users, no attack can re-identify anybody",
-            fix="check that ids are spelled as in the tables (case, leading zeros), released before known; for a table "
-            "with fresh ids, give its key: --truth OUT.key.csv",
+            why="without common users, no attack can re-identify a person",
+            fix="check that ids are spelled as in the tables (case, leading zeros), with released ids first; if the "
+            "ids are fresh, give the key: --truth OUT.key.csv",
         )

@@ -262,7 +262,7 @@ class CountryModel:
         if n_serving < max(FEWEST, self.n_sub_prefectures):
             raise InputError(
                 f"{self.n_antennas} antennas ({self.n_silent} silent) for {self.n_sub_prefectures} sub-prefectures",
-                why=f"each sub-prefecture has an antenna that serves somebody, and at least {FEWEST} antennas do",
+                why=f"each sub-prefecture has an antenna that serves people, and at least {FEWEST} antennas do",
                 fix="use more antennas, or fewer sub-prefectures",
             )
         require_seed(self.seed)

@@ -104,7 +104,7 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
     require_number(
         "longest",
         longest,
-        why="it limits how long somebody is taken to stay after an event",
+        why="it limits the time that a user is assumed to stay after an event",
         fix="give a positive number of seconds, such as 3600",
         above=0,
     )
@@ -440,7 +440,7 @@ def _groups(pairs: pl.DataFrame) -> pl.DataFrame:
 def longest_run(events: Events) -> float:
     """Return the median over users of their longest run of rows at one place; about 200 m are one place.
 
-    Of more than two million rows, those of some users are looked at, whichever their hash chooses.
+    Of more than two million rows, only those of some users are compared, chosen by the hash of their ids.
 
     Examples
     --------

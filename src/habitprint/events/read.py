@@ -355,7 +355,7 @@ def _open_parquet(files: list[Path], how: Reading) -> Opened:
     """Open Parquet files; where the zone of times is an offset, such as +05:30, the rows are copied with times in UTC.
 
     Polars knows no such zone, and panics unless a variable is set, which is valid for the whole process. Moments are
-    stored in UTC, whatever the zone is called, and only UTC is used.
+    stored in UTC, under any name of the zone, and only UTC is used.
     """
     del how
     os.environ[ANY_ZONE] = "1"

@@ -326,7 +326,7 @@ def _without_state(row: Row) -> str:
         f"{n - n_with:,} of {n:,} users have no state of a Markov chain on one side or the other: they stay nowhere "
         f"long enough. They count in the accuracy, {row['n_guesses']:,} of them as guesses, for want of a state "
         f"on the released side. *With a state* is the accuracy among the {n_with:,} who have one on both sides, "
-        "whatever the attack."
+        "for every attack."
     )
 
 

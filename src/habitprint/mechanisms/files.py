@@ -549,8 +549,8 @@ def find_strangers(path: str | os.PathLike[str]) -> list[Stranger]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "safer.csv"
     ...     hp.write_release(hp.RoundTo(2)(hp.datasets.town(60, 20)[0]), file)
-    ...     before, somebody = find_strangers(file), read_table(file)["user"][0]
-    ...     _ = file.write_text(file.read_text() + f"{somebody},Jill,0\n")
+    ...     before, user = find_strangers(file), read_table(file)["user"][0]
+    ...     _ = file.write_text(file.read_text() + f"{user},Jill,0\n")
     ...     before, find_strangers(file)
     ([], [Stranger(code='zero-counts', name=''), Stranger(code='formatting', name='')])
     """

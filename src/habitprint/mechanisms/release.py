@@ -213,7 +213,7 @@ class Release(Shown):
     def published(self) -> "Release":
         """Return the release for publication: only its histograms and the parameters of its steps.
 
-        Equal tables from equal steps are then equal releases, whatever the originals were. The steps name only places
+        Equal tables from equal steps are then equal releases, even from different originals. The steps name only places
         that the release shows. Findings and whole mappings stay with the owner.
 
         Examples

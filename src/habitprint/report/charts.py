@@ -677,7 +677,8 @@ def _names(rows: Sequence[Spec]) -> alt.Y:
 def map_figure(drawn: PlaceMap | None) -> Figure | None:
     """Draw places at their positions, over a plain outline; None where their positions are not known.
 
-    Nothing is asked of any network. North is up; the scale is the same in both directions, and a bar shows it.
+    The picture makes no request to any network. North is up; the scale is the same in both directions, and a bar shows
+    it.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def number_users(released: DataFrame, known: DataFrame, seed: int, progress: Pro
     """Return both sides as users with their nodes.
 
     Users are one node where their shares are equal to the last bit, as on one machine. Nodes are numbered by a hash of
-    what they hold, the seed and the side: independently on both sides, and whatever the partitions.
+    what they hold, the seed and the side: independently on both sides, and for any partitions.
 
     Examples
     --------
