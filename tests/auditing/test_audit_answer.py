@@ -249,7 +249,7 @@ def test_when_nothing_reaches_the_target_it_is_said() -> None:
     found = hp.audit(hp.datasets.town(30, 8), target=0.012, noise=False)
     assert found.protections.chosen is None
     assert found.verdict.protection is None
-    assert "The lowest guarantee with an information loss of at most 1" in about_protections(found)
+    assert "Of the protections with an information loss of at most 1, " in about_protections(found)
 
 
 @pytest.mark.parametrize("n_users", [2, 3, 4])
