@@ -478,7 +478,7 @@ def measure_losses(
 
 
 def _require_order(original: object, release: object) -> None:
-    """Raise `InputError` if the release comes first, as far as that can be told."""
+    """Raise `InputError` if the two tables seem to be swapped: the release first, then the original."""
     after = release.histograms if isinstance(release, Release) else release
     is_swapped = (  # no protection makes counts of shares
         isinstance(original, Histograms)

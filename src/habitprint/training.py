@@ -759,7 +759,7 @@ def with_strangers(
 ) -> Scenario:
     """Return as many of the common users as there can be, some of them on one side only.
 
-    The shares say how much of each side is on the other too, above 0 and up to 1.
+    Each share is the part of one side's people who are also on the other side: above 0 and up to 1.
 
     Examples
     --------

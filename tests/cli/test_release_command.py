@@ -93,7 +93,7 @@ def test_two_tables_are_released_with_the_options_of_their_audit(
         assert said in capsys.readouterr().err
     # A second draw beside the first one shows more than either.
     assert run(monkeypatch, *command, "--force") == 0
-    assert "the difference of two files can show" in " ".join(capsys.readouterr().err.split())
+    assert "The difference of two files can show" in " ".join(capsys.readouterr().err.split())
 
 
 def test_no_page_of_an_audit_names_ids_that_were_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -517,8 +517,8 @@ def audit(
         points at the right row. ``"measured"``: the upper end of the 95% interval of the strongest attack that ran. The
         risk of an unprotected table is always measured.
     keep
-        The utility metric that decides: ``"totals"`` of places, their ``"ranking"``, the ``"patterns"`` of each person
-        (the paper's L), the ``"prediction"`` of another period, or as many ``"people"`` as possible.
+        The utility metric that decides: ``"totals"`` of places, their ``"ranking"``, or the ``"patterns"`` of each
+        person (the paper's L). Or the ``"prediction"`` of another period, or as many ``"people"`` as possible.
     fail_above
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
     confident_target

@@ -307,8 +307,8 @@ def _sites(places: Any, owner: str | None) -> pl.DataFrame:
 def complete_journey(place: Bought = "product", *, time_zone: str = NEW_YORK) -> Events:
     """Open the purchases of a year as events: the household is the user, the product is the place.
 
-    1,469,307 lines of receipts, 1 January to 31 December 2017. For categories, 7,045 lines are left out and counted:
-    4,836 lines have a product that the list of products lacks, and 2,209 have a product without a category.
+    1,469,307 lines of receipts, 1 January to 31 December 2017. For categories, 7,045 lines are left out and counted.
+    The list of products lacks the product of 4,836 lines, and 2,209 lines have a product without a category.
 
     Parameters
     ----------

@@ -79,8 +79,8 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
         ``"milliseconds"`` or ``"microseconds"``; ``"excel"`` for days as Excel counts them. None detects the format,
         and raises an error if two formats fit.
     separator, decimal, encoding
-        For a text file: the separator of columns (``","``, ``";"``, a tab, ``"|"``), the decimal sign (``"."``,
-        ``","``), and the encoding by its name in Python. None to detect them.
+        For a text file: the separator of columns (``","``, ``";"``, a tab, ``"|"``) and the decimal sign (``"."``,
+        ``","``). Also the encoding, by its name in Python. None to detect them.
     sheet
         The sheet of an Excel file (``pip install 'habitprint[excel]'``); None for the only one.
     sql

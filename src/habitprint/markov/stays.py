@@ -81,9 +81,9 @@ def is_new(values: pl.Series) -> Booleans:
 def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.0) -> Events:
     """Return events with one row for each stay: its first time, its middle, and its seconds.
 
-    A stay is a run of fixes of a user over at least `min_stay` seconds, no two of them more than `max_diameter` apart
-    (see `habitprint.markov`). A fix is one recorded position. Other fixes are counted and left out, so every row is
-    accounted for. All fixes are sorted, which needs memory for them.
+    A stay is a run of fixes of a user over at least `min_stay` seconds. No two of these fixes are more than
+    `max_diameter` apart (see `habitprint.markov`). A fix is one recorded position. Other fixes are counted and left
+    out, so every row is accounted for. All fixes are sorted, which needs memory for them.
 
     Parameters
     ----------

@@ -66,8 +66,8 @@ class Proof(ReadOnly):
     def raised_to_cover(self, sides: Sides, progress: Progress = silent) -> "Proof":
         """Return a proof that holds even if this one does not: potentials are raised where a pair was not covered.
 
-        Every pair of users is looked at, from the known side and user by user, where the solver works from the released
-        side and on classes of users. Pairs that share no place have no gain and are covered by any potentials.
+        It examines every pair of users, from the known side and user by user. The solver works from the released side,
+        and on classes of users. Pairs that share no place have no gain and are covered by any potentials.
 
         Examples
         --------

@@ -381,7 +381,7 @@ def add_step(before: Release, mechanism: Mechanism, done: Applied) -> Release:
 
 
 def last_of_equal(guarantees: Iterable[AnyGuarantee]) -> tuple[AnyGuarantee, ...]:
-    """Return each guarantee once, where it stands last: lists of places may agree by accident, early ones too.
+    """Return each guarantee once, at its last position; two lists of places may be equal by accident.
 
     Examples
     --------

@@ -123,8 +123,8 @@ def day_of_week_zero(first_day: DayName) -> date:
 class DayTable:
     """Events by user, place and day; every row is accounted for.
 
-    `of` describes the table without reading a row. `counted` counts it, in one pass: it is many times smaller than the
-    events, stays in memory, and serves all periods.
+    `of` describes the table without reading a row. `counted` makes the table in one pass. The table is many times
+    smaller than the events, stays in memory, and serves all periods.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class Microaggregate(Mechanism, frozen=True):
         scaled to add up to one. With 2 or more, no published value belongs to one person. The cost is high on sparse
         data. A group without such a place is discarded.
     seed
-        A seed for trials that are never published. None draws from a secure source.
+        A seed for trials that are never published. With None, the random numbers come from a secure source.
 
     Examples
     --------
