@@ -146,10 +146,10 @@ def web_figures(n_users: int, seed: int, model: WebModel) -> Figures:
     for weight in WEIGHTS:
         figures[weight] = percent(released, known, weight=weight)
     top = sites.sort(["count", "place"], descending=[True, False])["place"]
-    fans = counts.filter(pl.col("place").is_in(top.head(5).to_list()))["user"].unique().to_list()
+    of_top = counts.filter(pl.col("place").is_in(top.head(5).to_list()))
+    fans = of_top.filter(pl.col("is_second").n_unique().over("user") == 2)["user"].unique().to_list()  # noqa: PLR2004
     figures["users of the top 5 sites"] = len(fans)
     kept = counts.filter(pl.col("place").is_in(top.head(60).to_list()), pl.col("user").is_in(fans))
-    kept = kept.filter(pl.col("is_second").n_unique().over("user") == 2)  # noqa: PLR2004
     figures["top 60 sites"] = percent(*histograms(kept))
     return figures
 

@@ -28,7 +28,8 @@ from habitprint.experiments import sources as sources_module
 from habitprint.experiments.claims import Leads
 from habitprint.experiments.layouts import Evidence
 from habitprint.experiments.measure import SharedData, measure
-from habitprint.experiments.run import SIGNS, judge, mark, read_index
+from habitprint.experiments.run import judge, mark, read_index
+from habitprint.experiments.spec import SIGNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("experiments")]  # all look at the same folder
 

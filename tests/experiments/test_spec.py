@@ -15,8 +15,8 @@ import habitprint as hp
 from habitprint.experiments import NAMES, PAPER, Experiment, Job, Part, Setting, make_output, reproduce
 from habitprint.experiments.claims import Leads
 from habitprint.experiments.jobs import Task
-from habitprint.experiments.layouts import COLUMNS, LAYOUTS
-from habitprint.experiments.spec import FACT_NAMES, FACTS, Layout, read_spec
+from habitprint.experiments.layouts import LAYOUTS
+from habitprint.experiments.spec import COLUMNS, FACT_NAMES, FACTS, Layout, read_spec
 from habitprint.weighing import PAPER_WEIGHTS
 
 EXPECTED = {
@@ -134,15 +134,13 @@ def test_another_number_of_repeats_is_for_what_is_drawn_several_times() -> None:
 def test_published_numbers_agree_with_each_other() -> None:
     """The paper prints some of its rates as counts as well."""
     by_name = {experiment.name: experiment for experiment in PAPER}
-    calls = by_name["table-metrics"].find_published("calls")
-    assert calls is not None
+    calls = by_name["table-metrics"].printed["calls", "joint", "jensen-shannon", None, "accuracy"]
     assert calls.number == round(9927 / 46_986, 3)
     overlap = {(one.task, one.measure): one.number for one in by_name["table-overlap"].published}
     sizes: dict[Task, int] = {"joint-common": 3750, "joint": 5000}
     for task, size in sizes.items():
         assert overlap[task, "precision"] == round(overlap[task, "expected_correct"] / size, 2)
-    coarse = by_name["table-aggregation"].find_published("sub-prefectures")
-    assert coarse is not None
+    coarse = by_name["table-aggregation"].printed["sub-prefectures", "joint", "jensen-shannon", None, "accuracy"]
     assert coarse.number == round(2070 / 46_986, 3)
 
 

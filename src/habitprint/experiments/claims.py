@@ -231,8 +231,8 @@ def _interval(runs: Iterable[Run]) -> Rate | None:
     return mean_accuracy([rate for run in runs if (rate := run.result.found.accuracy_rate) is not None])
 
 
-def _proposed(runs: Iterable[Run]) -> list[Run]:
-    return [run for run in runs if run.job.weight == PROPOSED]
+def _proposed(runs: Iterable[Run], task: Task | None = None) -> list[Run]:
+    return [run for run in runs if run.job.weight == PROPOSED and task in (None, run.job.task)]
 
 
 def _steps(runs: Iterable[Run]) -> list[list[Run]]:
@@ -255,10 +255,6 @@ def _apart(where: str, first: Rate, second: Rate, times: float = 1.0) -> Compari
     is_less = -lead > math.hypot(first.high - first.value, times * (second.value - second.low))
     p_more, p_less = (CHANCE if is_clear else 1.0 for is_clear in (is_more, is_less))
     return Comparison(where, first.value, times * second.value, lead, p_more, p_less)
-
-
-def _exactly(where: str, first: float, second: float, *, is_so: bool) -> Comparison:
-    return Comparison(where, first, second, first - second, float(not is_so), float(is_so))
 
 
 def _kebab(name: str) -> str:
@@ -324,10 +320,7 @@ class Beats(_Compared, frozen=True):
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the two at each value, with as many users; a method without values is the same at each."""
         ours, theirs = (
-            groups(
-                (run for run in _proposed(runs) if run.job.task == method),
-                lambda run: (run.job.setting.n_users, run.label),
-            )
+            groups(_proposed(runs, method), lambda run: (run.job.setting.n_users, run.label))
             for method in (self.first, self.second)
         )
         for (n, label), group in ours.items():
@@ -373,7 +366,7 @@ class Reaches(_Compared, frozen=True):
         """Compare each rate with the published one: the interval of their difference must be above zero."""
         exact = Rate(self.level, 1, self.level, self.level, self.level, 0.0, LEVEL)
         published = exact if self.n is None else Rate.of(self.level * self.n, self.n, 0.0, LEVEL)
-        ours = [run for run in _proposed(runs) if run.job.task == self.task and self.value in (None, run.value)]
+        ours = [run for run in _proposed(runs, self.task) if self.value in (None, run.value)]
         for (part, label), group in groups(ours, lambda run: (run.part.name, run.label)).items():
             if rate := _interval(group):
                 yield _apart(f"{part} {label}".strip(), rate, published)
@@ -460,15 +453,15 @@ class Extremes(_Compared, frozen=True):
             )
             lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
-            identical, gap = one.n_identical / first.result.n_users, cluster - user
-            k = f"k = {last.value:g}"
-            yield _exactly(f"{part}: loss at k = 1", one.information_loss, 0.0, is_so=one.information_loss == 0)
-            yield _exactly(
-                f"{part}: identical users, against cluster minus user level", identical, gap, is_so=gap <= identical
-            )
-            yield _exactly(f"{part}: loss at {k}", lost, 1.0, is_so=abs(lost - 1) < TINY)
-            yield _exactly(f"{part}: cluster level at {k}", last_cluster, 1.0, is_so=abs(last_cluster - 1) < TINY)
-            yield _exactly(f"{part}: least user level, against {k}", least, last_user, is_so=least >= last_user - TINY)
+            alike, gap, k = one.n_identical / first.result.n_users, cluster - user, f"k = {last.value:g}"
+            for where, a, b, is_so in (
+                ("loss at k = 1", one.information_loss, 0.0, one.information_loss == 0),
+                ("users alike, against cluster minus user level", alike, gap, gap <= alike),
+                (f"loss at {k}", lost, 1.0, abs(lost - 1) < TINY),
+                (f"cluster level at {k}", last_cluster, 1.0, abs(last_cluster - 1) < TINY),
+                (f"least user level, against {k}", least, last_user, least >= last_user - TINY),
+            ):
+                yield Comparison(f"{part}: {where}", a, b, a - b, float(not is_so), float(is_so))
 
 
 Claim = Leads | Moves | Beats | FirstStepSmallest | Reaches | PeaksInside | Drops | FallsWhileFlat | Extremes

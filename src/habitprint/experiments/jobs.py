@@ -267,23 +267,16 @@ class Part:
 
     def jobs(self) -> Iterator[Job]:
         """Yield all units of work, in the order of tables."""
-        for value in self.values or (None,):
-            setting = self.at(value)
-            for repeat in range(self.repeats):
-                for task, weight in product(self.tasks, self.weights):
-                    job = Job(data=self.data, setting=setting, task=task, weight=weight, repeat=repeat)
-                    if repeat == 0 or job.is_drawn:
-                        yield job
+        settings = [self.at(value) for value in self.values or (None,)]
+        for setting, repeat, task, weight in product(settings, range(self.repeats), self.tasks, self.weights):
+            job = Job(data=self.data, setting=setting, task=task, weight=weight, repeat=repeat)
+            if repeat == 0 or job.is_drawn:
+                yield job
 
     def quickly(self) -> "Part":
         """Return the same at a smaller size."""
-        return replace(
-            self,
-            setting=self.quick_setting or self.setting,
-            values=self.quick_values or self.values,
-            quick_setting=None,
-            quick_values=(),
-        )
+        smaller = replace(self, setting=self.quick_setting or self.setting, values=self.quick_values or self.values)
+        return replace(smaller, quick_setting=None, quick_values=())
 
 
 Plain = str | int | float | None

@@ -1,11 +1,10 @@
 """Layouts: how the results of an experiment become a table for machines, one for people, and a picture."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, get_args
 
 import altair as alt
@@ -21,25 +20,13 @@ from habitprint.markov.chains import FAR
 from habitprint.markov.chains import NEAR as CLOSE
 from habitprint.rates import Rate
 from habitprint.weighing import PAPER_WEIGHTS
+from habitprint.wording.blocks import fixed_text
 
 Row = Mapping[str, Any]  # of the table of results
-Column = tuple[str, Callable[[Row], str]]  # a column of a table for people: its name, and its text in a row
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
 
 NOT_GIVEN = "–"
-PROTECTION = {  # the quantities that are shown of protected releases, by column
-    "accuracy": "user-level accuracy",
-    "cluster_accuracy": "cluster-level accuracy",
-    "information_loss": "information loss (L)",
-    "groups_share": "clusters / users",
-}
-# The steps of a joint attack: the paper's bound of their time, and ours.
-BOUNDS: Mapping[jobs.Stage, tuple[str, str]] = {
-    "weights": ("N · N′ · K", "once for each place that two users share: at most the same"),
-    "matching": ("N · N′ · r; E · r for E pairs that share a place", "for each of r pairs, at most a search of E"),
-    "proof": (NOT_GIVEN, "once for each place that two users share"),
-}
-NOT_WRITTEN = ("is_all", "n_guesses")  # columns that only layouts need
+NOT_WRITTEN = ("is_all", "n_guesses", "expected_incorrect")  # columns that only layouts need
 
 # Curves differ by colour (also for people who see few colours), by dashes and by the shape of points.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a3b8f", "#56565a", "#b8860b")
@@ -52,12 +39,6 @@ POWERS = [10.0**power for power in range(9)]
 NEAR = 0.1  # by how much numbers of users may differ, and still be called the same
 FEW = 2  # numbers of the paper in a picture: so few have room for their words
 DRAWN = ("value", "label", "accuracy", "low", "high", "series")  # columns of curves
-# The sign for a number of the paper, and its words in the legend, by the kind of the number.
-PAPER_SIGNS: Mapping[spec.Bound, tuple[str, str]] = {
-    "": ("this number", "M-1,-1L1,1M-1,1L1,-1"),
-    "more than": ("more than this", "M-1,0L1,0M0,0L0,-3M-0.8,-2.1L0,-3L0.8,-2.1"),
-    "up to": ("up to this", "M-1,0L1,0M0,0L0,3M-0.8,2.1L0,3L0.8,2.1"),
-}
 
 
 @dataclass(frozen=True)
@@ -112,11 +93,13 @@ class Evidence:
         accuracy = mean_accuracy([one.accuracy_rate for one in found if one.accuracy_rate is not None])
         right = () if with_state is None else contrast((1, ByUser.of(runs)), (1, with_state))
         stated = Rate.of(math.fsum(right), len(right), 1 / first.n_known, LEVEL) if len(right) else None
-        value = None if runs[0].is_all else runs[0].value
-        printed = {
-            measure: self.experiment.find_published(part.name, task, job.weight, value, measure)
-            for measure in get_args(spec.Measure)
-        }
+        value, correct = (
+            None if runs[0].is_all else runs[0].value,
+            math.fsum(one.expected_correct for one in found) / len(found),
+        )
+        kinds: tuple[spec.Measure, ...] = get_args(spec.Measure)
+        of_row = self.experiment.printed
+        printed = {kind: of_row.get((part.name, task, job.weight, value, kind)) for kind in kinds}
         noted = printed["precision"] or printed["accuracy"]
         return {
             "part": part.name,
@@ -133,7 +116,8 @@ class Evidence:
             "accuracy": accuracy.value if accuracy else None,
             **_fields(accuracy, "low", "high"),
             "interval": accuracy.method.value if accuracy else None,
-            "expected_correct": math.fsum(one.expected_correct for one in found) / len(found),
+            "expected_correct": correct,
+            "expected_incorrect": first.found.size - correct,
             "one_run": mean(one.n_right / one.found.n_common for one in results if one.found.n_common),
             "precision": mean(one.precision for one in found),
             "cluster_accuracy": mean(one.cluster_accuracy for one in found),
@@ -142,10 +126,7 @@ class Evidence:
             "information_loss": mean(effect.information_loss for effect, _ in effects),
             "groups_share": mean(effect.n_groups / n_users for effect, n_users in effects),
             **{f"seconds_{stage}": first.seconds.get(stage) for stage in get_args(jobs.Stage)},
-            **{
-                "paper" if measure == "accuracy" else f"paper_{measure}": one.number if one else None
-                for measure, one in printed.items()
-            },
+            **{f"paper_{kind}".removesuffix("_accuracy"): one.number if one else None for kind, one in printed.items()},
             **{f"paper_{name}": text or "" for name, text in _fields(noted, "bound", "note").items()},
             "paper_n": noted.n if noted else None,
         }
@@ -171,8 +152,17 @@ class Evidence:
 
     @property
     def source_lines(self) -> list[str]:
-        """Return where the data comes from, and what is to be noted about it, one line each."""
-        return [*(f"{spec.DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *self.notes]
+        """Return where the data comes from, how many users there are, and what is to be noted, one line each."""
+        n_users = {data: self.n_users(data) for data in self.data}
+        people = {data: f"; up to {n:,} users" if n else "" for data, n in n_users.items()}
+        return [
+            *(f"{spec.DATA_NAMES[name]}: {self.sources[name].words}{people[name]}" for name in self.data),
+            *self.notes,
+        ]
+
+    def n_users(self, data: jobs.DataName) -> int:
+        """Return the largest number of known users in an attack on the data; 0 without an attack."""
+        return max((run.result.n_known for run in self.runs if run.job.data == data), default=0)
 
     @property
     def notes(self) -> list[str]:
@@ -182,11 +172,10 @@ class Evidence:
 
     def fewer_words(self, data: jobs.DataName) -> str:
         """Return a sentence if we have clearly fewer users than the paper's figure; nothing otherwise."""
-        n = max((run.result.n_known for run in self.runs if run.job.data == data), default=0)
-        n_paper = self.experiment.n_paper(data) or 0
+        n, n_paper = self.n_users(data), self.experiment.n_paper(data) or 0
         if not 0 < n < (1 - NEAR) * n_paper:
             return ""
-        return f"smaller: {n:,} users, {n_paper:,} in the paper ({data}); fewer users are easier to identify"
+        return fixed_text("fewer users", n=n, n_paper=n_paper, data=data)
 
     @property
     def skipped(self) -> list[str]:
@@ -242,7 +231,7 @@ def _seconds(column: str, row: Row) -> str:
     return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"  # noqa: PLR2004
 
 
-def _interval(row: Row, of: str = "") -> str:
+def _interval(of: str, row: Row) -> str:
     low, high = row[f"low{of}"], row[f"high{of}"]
     return NOT_GIVEN if low is None else f"{tenths(low)} to {tenths(high)}"
 
@@ -259,36 +248,22 @@ def _printed(column: str, row: Row) -> str:
     return f"{row['paper_bound']} {tenths(number)}".strip() + (f" ({note})" if note else "")
 
 
-COLUMNS: Mapping[str, Column] = {
-    "what": ("what", lambda row: ", ".join(filter(None, (row["part"], row["label"])))),
-    "part": ("places", lambda row: row["part"]),
-    "data": ("data", lambda row: spec.DATA_NAMES[row["data"]]),
-    "source": ("source", lambda row: row["source"]),
-    "attack": ("attack", lambda row: spec.METHOD_NAMES[row["method"]]),
-    "weight": ("weight", lambda row: str(spec.WEIGHT_NAMES.get(row["weight"], row["weight"] or NOT_GIVEN))),
-    "users": ("users", partial(_count, "n_users")),
-    "sides": (
-        "users", lambda row: f"{row['n_users']:,} + {row['n_known']:,}, {row['n_common']:,} in common"
-    ),
-    "places": ("places (K)", partial(_count, "n_places")),
-    "draws": ("draws", partial(_count, "repeats")),
-    "size": ("pairs given out", partial(_count, "size")),
-    "correct": ("correct", partial(_count, "expected_correct")),
-    "incorrect": ("incorrect", lambda row: f"{row['size'] - row['expected_correct']:,.0f}"),
-    "paper_correct": ("paper's correct", partial(_count, "paper_expected_correct")),
-    "precision": ("precision", partial(_rate, "precision")),
-    "paper_precision": ("paper's precision", partial(_printed, "paper_precision")),
-    "accuracy": ("accuracy", partial(_rate, "accuracy")),
-    "interval": ("90% interval", _interval),
-    "with_state": (
-        "with a state",
-        lambda row: _rate("value_with_state", row) + (f" of {n:,}" if (n := row["n_with_state"]) else ""),
-    ),
-    "interval_with_state": ("90% interval", partial(_interval, of="_with_state")),
-    "paper": ("paper", partial(_printed, "paper")),
-    **{f"{stage}_s": (f"{stage} (s)", partial(_seconds, f"seconds_{stage}")) for stage in get_args(jobs.Stage)},
-    "paper_weights_s": ("paper: weights (s)", partial(_seconds, "paper_seconds_weights")),
-    "paper_matching_s": ("paper: matching (s)", partial(_seconds, "paper_seconds_matching")),
+def _with_state(column: str, row: Row) -> str:
+    return _rate(column, row) + (f" of {n:,}" if (n := row["n_with_state"]) else "")
+
+
+def _text(template: str, row: Row) -> str:
+    return template.format_map(row).strip(", ")
+
+
+def _name(column: str, row: Row) -> str:
+    """Return the name of a method, of a weight or of data; a weight of one's own has its own."""
+    return spec.NAMES_OF[column].get(row[column], row[column] or NOT_GIVEN)
+
+
+FORMATS: Mapping[spec.Format, Callable[[str, Row], str]] = {
+    "count": _count, "rate": _rate, "seconds": _seconds, "interval": _interval, "printed": _printed, "text": _text,
+    "name": _name, "with-state": _with_state,
 }  # fmt: skip
 
 
@@ -299,35 +274,21 @@ def points(evidence: Evidence, *after: str) -> Rendered:
         has_state, has_paper = (table[name].drop_nulls().len() > 0 for name in ("n_with_state", "paper"))
         chosen = ["what", "attack", "weight", "users", "draws", "accuracy", "interval"]
         chosen += ["with_state", "interval_with_state"] * has_state + ["paper"] * has_paper
-    rows = [[COLUMNS[name][1](row) for name in chosen] for row in table.rows(named=True)]
-    markdown = markdown_table([COLUMNS[name][0] for name in chosen], rows)
+    columns = [spec.COLUMNS[name] for name in chosen]
+    rows = [[FORMATS[kind](column, row) for _, kind, column in columns] for row in table.rows(named=True)]
+    markdown = markdown_table([head for head, _, _ in columns], rows)
     of_chains = table.filter(pl.col("method").is_in(list(CHAINS))).head(1)
-    notes = [
-        line for row in of_chains.rows(named=True) for line in ("", _without_state(row), "", _choices(MarkovModel()))
-    ]
+    notes = [line for row in of_chains.rows(named=True) for line in ("", _about_chains(row))]
     told = [name for name in table.columns if name not in NOT_WRITTEN and not set(table[name]) <= {None, ""}]
     return Rendered(table.select(told), [*markdown, *notes, *after])
 
 
-def _choices(model: MarkovModel) -> str:
-    """Return the note about parameters of Markov chains that the paper does not give."""
-    return (
-        f"Of the chains the paper gives one parameter, a radius of {model.radius:g} m. The others are our choice: "
-        f"{model.min_points} points make a state; a stay is at most {model.max_diameter:g} m wide and lasts at least "
-        f"{model.min_stay:g} s; one point counts every {model.sample_every or 0:g} s; states within {CLOSE:g} m are "
-        f"close; stat-prox uses proximity beyond {FAR:,g} m."
-    )
-
-
-def _without_state(row: Row) -> str:
-    """Return the note about users without a Markov chain."""
+def _about_chains(row: Row) -> str:
+    """Return the notes about users without a Markov chain, and about parameters that the paper does not give."""
     n, n_with = row["n_common"], row["n_with_state"] or 0
-    return (
-        f"{n - n_with:,} of {n:,} users have no state of a Markov chain on one side or the other: they stay nowhere "
-        f"long enough. They count in the accuracy, {row['n_guesses']:,} of them as guesses, for want of a state "
-        f"on the released side. *With a state* is the accuracy among the {n_with:,} who have one on both sides, "
-        "for every attack."
-    )
+    counts = {"n": n, "n_with": n_with, "n_without": n - n_with, "n_guesses": row["n_guesses"]}
+    choices = fixed_text("choices of chains", model=MarkovModel(), near=CLOSE, far=FAR)
+    return f"{fixed_text('users without a chain', **counts)} {choices}"
 
 
 def metrics(evidence: Evidence) -> Rendered:
@@ -340,7 +301,7 @@ def metrics(evidence: Evidence) -> Rendered:
         sizes = [_count(name, first) for name in ("n_users", "n_places")]
         rates = (f"**{_rate('accuracy', row)}**" for row in found)
         rows.append([spec.DATA_NAMES[data], first["source"], *sizes, *rates])
-        rows.append(["", "90% interval", "", "", *map(_interval, found)])
+        rows.append(["", "90% interval", "", "", *(_interval("", row) for row in found)])
         rows.append(["", "one run", "", "", *(_rate("one_run", row) for row in found)])
         if paper := spec.FACTS.get(data):
             sizes = [_count(name, paper) for name in ("n_users", "n_places")]
@@ -352,7 +313,7 @@ def metrics(evidence: Evidence) -> Rendered:
 def growth(evidence: Evidence) -> Rendered:
     """Lay out seconds by number of users, with the power of that number by which they grow beside the bounds."""
     n, rows = np.log(evidence.table["n_users"].to_numpy()), []
-    for stage, bounds in BOUNDS.items():
+    for stage, bounds in spec.BOUNDS.items():
         seconds = np.log(evidence.table[f"seconds_{stage}"].to_numpy())
         power = f"N to the power {np.polyfit(n, seconds, 1)[0]:.2f}" if len(n) > 1 else NOT_GIVEN
         rows.append([stage, *bounds, power])
@@ -490,7 +451,7 @@ def curves(
     chart = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
     if printed is None or printed.is_empty():
         return chart
-    signs = {sign: path for sign, path in PAPER_SIGNS.values() if sign in set(printed["sign"])}
+    signs = {sign: path for sign, path in spec.PAPER_SIGNS.values() if sign in set(printed["sign"])}
     base = alt.Chart(inline(printed)).encode(x=x, y=alt.Y(f"{y}:Q", title=title))
     scale = alt.Scale(domain=list(signs), range=list(signs.values()))
     shape = alt.Shape("sign:N", title="the paper prints", scale=scale)
@@ -578,17 +539,17 @@ def protection(evidence: Evidence) -> Rendered:
     """Draw the four curves of the paper against k, one panel for each set of data."""
     panels = []
     for rows in evidence.table.partition_by("part", maintain_order=True):
-        frame = rows.select("value", *PROTECTION).rename(PROTECTION)
+        frame = rows.select("value", *spec.PROTECTION).rename(spec.PROTECTION)
         frame = frame.unpivot(index="value", variable_name="series", value_name="rate")
         x = _across(rows, evidence.experiment.x, is_log=True)
         chart = curves(frame, x, "rate", "share", legend="what is shown", highest=1.0)
         title = f"{spec.DATA_NAMES[rows['data'][0]]}, {rows['n_users'][0]:,} users"
         panels.append(chart.properties(title=title, height=240))
     cells = [
-        [row["part"], _count("value", row), *(_rate(column, row) for column in PROTECTION)]
+        [row["part"], _count("value", row), *(_rate(column, row) for column in spec.PROTECTION)]
         for row in evidence.table.rows(named=True)
     ]
-    markdown = markdown_table(["data", "k", *PROTECTION.values()], cells)
+    markdown = markdown_table(["data", "k", *spec.PROTECTION.values()], cells)
     return _drawn(evidence, Rendered(points(evidence).table, markdown), alt.vconcat(*panels))
 
 
@@ -602,7 +563,7 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = varies == "n_released" and not (n_paper and abs(row["n_known"] - n_paper) < NEAR * n_paper)
         if value is not None and (varies == "last_day" or (value <= (1 + NEAR) * highest and not is_other)):
-            sign, _ = PAPER_SIGNS[row["paper_bound"]]
+            sign, _ = spec.PAPER_SIGNS[row["paper_bound"]]
             words = f"paper: {row['paper_bound']} {tenths(row['paper'])}".replace(":  ", ": ")
             told = {"label": row["label"], "value": float(value), "accuracy": row["paper"], "series": row["series"]}
             found.append({**told, "sign": sign, "words": words})
@@ -612,23 +573,10 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
 def _with_points(evidence: Evidence, chart: Chart) -> Rendered:
     """Return curves with the table of their points, and with notes below the title."""
     repeats = max(evidence.table["repeats"])
-    drawn = f", up to {repeats} draws of users" if repeats > 1 else ""
+    draws = [f"up to {repeats} draws of users"] * (repeats > 1)
     methods = evidence.table.filter(pl.col("weight") == jobs.PROPOSED)["interval"].drop_nulls()
     bars = [f"bars: 90% confidence, proposed weight: {method}" for method in methods.unique(maintain_order=True)]
-    return _drawn(evidence, points(evidence), chart, f"{_users(evidence.table)}{drawn}", *bars)
-
-
-def _users(table: pl.DataFrame) -> str:
-    """Return the numbers of users in the picture, for each data set, and for each side if they differ."""
-    words = []
-    every = table.partition_by("data", maintain_order=True)
-    for rows in every:
-        name = f"{spec.DATA_NAMES[rows['data'][0]]}: " if len(every) > 1 else ""
-        up_to = "up to " if rows["n_users"].n_unique() > 1 else ""
-        is_subset = (rows["n_known"] > rows["n_users"]).any()
-        where = f" released, {max(rows['n_known']):,} known" if is_subset else " in the figure"
-        words.append(f"{name}{up_to}{max(rows['n_users']):,} users{where}")
-    return "; ".join(words)
+    return _drawn(evidence, points(evidence), chart, *draws, *bars)
 
 
 def popularity(evidence: Evidence) -> Rendered:
@@ -659,64 +607,53 @@ def positions(evidence: Evidence) -> Rendered:
     return _drawn(evidence, Rendered(pl.concat(tables, how="diagonal"), markdown), alt.hconcat(*panels))
 
 
+def _map(table: pl.DataFrame, mark: Any, x: str, y: str, title: str, **channels: Any) -> Any:
+    degrees = alt.Scale(zero=False, nice=False)
+    at: dict[str, Any] = {
+        "x": alt.X(x, title="longitude (°)", scale=degrees),
+        "y": alt.Y(y, title="latitude (°)", scale=degrees),
+    }
+    chart = alt.Chart(inline(table), mark=mark).encode(**at, **channels)
+    return chart.properties(width=400, height=400, title=title)
+
+
 def _antennas(table: pl.DataFrame) -> Any:
     toned = table.with_columns(tone=(pl.col("region").rank("dense") % N_TONES).cast(pl.String))
     tones = [str(tone) for tone in range(N_TONES)]
-    degrees = alt.Scale(zero=False)
-    marks = alt.Chart(inline(toned)).mark_point(size=26, strokeWidth=1.3, opacity=0.9)
-    return marks.encode(
-        x=alt.X("lon:Q", title="longitude (°)", scale=degrees),
-        y=alt.Y("lat:Q", title="latitude (°)", scale=degrees),
-        color=alt.Color("tone:N", scale=alt.Scale(domain=tones, range=list(COLOURS)), legend=None),
-        shape=alt.Shape("tone:N", scale=alt.Scale(domain=tones, range=list(SHAPES)), legend=None),
-    ).properties(width=400, height=400, title=f"{table.height:,} antennas; sub-prefectures in turns of six signs")
+    colour, shape = (alt.Scale(domain=tones, range=list(values)) for values in (COLOURS, SHAPES))
+    told = {
+        "color": alt.Color("tone:N", scale=colour, legend=None),
+        "shape": alt.Shape("tone:N", scale=shape, legend=None),
+    }
+    mark = alt.MarkDef("point", size=26, strokeWidth=1.3, opacity=0.9)
+    title = f"{table.height:,} antennas; sub-prefectures in turns of six signs"
+    return _map(toned, mark, "lon:Q", "lat:Q", title, **told)
 
 
 def _squares(table: pl.DataFrame) -> Any:
-    degrees = alt.Scale(zero=False, nice=False)
-    return (
-        alt.Chart(inline(table))
-        .mark_rect(color="#222222", strokeWidth=0)
-        .encode(
-            x=alt.X("west:Q", title="longitude (°)", scale=degrees),
-            x2="east:Q",
-            y=alt.Y("south:Q", title="latitude (°)", scale=degrees),
-            y2="north:Q",
-        )
-        .properties(width=400, height=400, title="squares of 100 m with a position, in Beijing")
-    )
+    mark, title = alt.MarkDef("rect", color="#222222", strokeWidth=0), "squares of 100 m with a position, in Beijing"
+    return _map(table, mark, "west:Q", "south:Q", title, x2="east:Q", y2="north:Q")
 
 
 def active_weeks(evidence: Evidence) -> Rendered:
     """Draw one mark for each active week of each user."""
-    ((job, found, table),) = evidence.described
+    ((_, found, table),) = evidence.described
     numbered = found.table.with_columns(number=pl.col("user").rank("dense"))
     marks = alt.Chart(inline(numbered)).mark_tick(thickness=2, size=3, orient="horizontal", color="#222222")
     chart = marks.encode(
         x=alt.X("week:T", title="week"),
         y=alt.Y("number:Q", title="user, in the order of ids", scale=alt.Scale(zero=False)),
     ).properties(width=520, height=420)
-    several = [n for n in Counter(user for user, _ in found.rows).values() if n > 1]
-    n, on_average = f"{len(several):,}", f"{sum(several) / max(len(several), 1):.1f}"
-    header = ["data", "users with several active weeks", "active weeks of these, on average"]
-    paper = spec.FACTS["geolife"]
-    theirs = ["paper", _count("n_users", paper), f"{paper['weeks_per_user']:g}"]
-    markdown = markdown_table(header, [[spec.DATA_NAMES[job.data], n, on_average], theirs])
-    facts = f"{n} users with several active weeks, {on_average} on average"
-    return _drawn(evidence, Rendered(table, markdown), chart, facts)
+    weeks = found.table.group_by("user").len().filter(pl.col("len") > 1)["len"]
+    ours = f"{weeks.len():,} users with several active weeks, {weeks.sum() / max(weeks.len(), 1):.1f} on average"
+    paper = "paper: {n_users:,.0f} users, {weeks_per_user:g} weeks".format_map(spec.FACTS["geolife"])
+    return _drawn(evidence, Rendered(table, [ours, "", paper]), chart, ours, paper)
 
 
-LAYOUTS: Mapping[spec.Layout, Callable[[Evidence], Rendered]] = {
-    "points": points,
-    "metrics": metrics,
-    "growth": growth,
-    "facts": facts,
-    "illustration": illustration,
-    "graph": graph,
-    "lines": lines,
-    "subset": subset,
-    "protection": protection,
-    "popularity": popularity,
-    "map": positions,
-    "active-weeks": active_weeks,
-}
+LAYOUTS: Mapping[str, Callable[[Evidence], Rendered]] = {
+    layout.__name__.replace("_", "-"): layout
+    for layout in (
+        points, metrics, growth, facts, illustration, graph,
+        lines, subset, protection, popularity, positions, active_weeks,
+    )
+}  # fmt: skip

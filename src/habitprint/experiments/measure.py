@@ -20,20 +20,12 @@ from habitprint.events import Events
 from habitprint.events.spec import DayName
 from habitprint.experiments import jobs
 from habitprint.experiments.sources import Data, DataSource
+from habitprint.experiments.spec import GRAPHS
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
-from habitprint.markov import (
-    CHAIN_DISTANCES,
-    ChainDistance,
-    ChainMatching,
-    Chains,
-    evaluate_chains,
-    match_chains,
-    mobility_chains,
-)
-from habitprint.markov.chains import COLUMNS
+from habitprint.markov import chains as markov
 from habitprint.matching import Matching, match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.recoding import keep_places
@@ -56,20 +48,7 @@ ATTACKS: Mapping[str, Attack] = {
     "one-by-one": replace(PROPOSED, method="one-by-one"),
     "one-by-one-from-known": replace(PROPOSED, method="one-by-one", direction="known-to-released"),
 }
-CHAINS: Mapping[str, ChainDistance] = {f"markov-{distance}": distance for distance in CHAIN_DISTANCES}
-# The graphs of the paper's schematic figures, on users of its first table: who is on each side, and how many pairs.
-GRAPHS: Mapping[str, Mapping[str, tuple[list[str] | None, list[str] | None, int | None]]] = {
-    "classification": {
-        "(a) one released histogram is classified": (["?1"], None, None),
-        "(b) all histograms are matched": (None, None, None),
-    },
-    "graph": {"every pair, with its weight": (None, None, None)},
-    "user-sets": {
-        "(a) some known users are not released (A1)": (["?1", "?3"], None, None),
-        "(b) both sides have users of their own (A2)": (["?1", "?2", "?3"], ["Jill", "Mary", "Mike"], 2),
-    },
-}
-
+CHAINS: Mapping[str, markov.ChainDistance] = {f"markov-{distance}": distance for distance in markov.CHAIN_DISTANCES}
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -140,14 +119,14 @@ class SharedData:
         return visits.sort("visits", "place", descending=[True, False])
 
     @_once
-    def chains(self, name: jobs.DataName, setting: jobs.Setting) -> tuple[Chains, Chains]:
+    def chains(self, name: jobs.DataName, setting: jobs.Setting) -> tuple[markov.Chains, markov.Chains]:
         """Return the Markov chains of both periods, for the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, setting).released.users
         parts = data.period.parts(DayTable.of(_within(data)).kept()).days.usable
         parts = parts.filter(pl.col("user").is_in(users.implode()))
-        sides = [parts.filter(pl.col("part") == part).select(COLUMNS) for part in (RELEASED, KNOWN)]
-        released, known = map(mobility_chains, collect(sides, data.events.source))
+        sides = [parts.filter(pl.col("part") == part).select(markov.COLUMNS) for part in (RELEASED, KNOWN)]
+        released, known = map(markov.mobility_chains, collect(sides, data.events.source))
         return released, known
 
 
@@ -287,12 +266,12 @@ def _result(job: jobs.Job, shared: SharedData, seed: int, max_memory: float, pro
     scenario, protected = prepare(job, shared, seed, progress)
     released, known, common = scenario.released, scenario.known, scenario.common
     facts: dict[str, Any] = {}
-    matching: Matching | ChainMatching
+    matching: Matching | markov.ChainMatching
     if job.task in CHAINS:
-        matching = match_chains(
+        matching = markov.match_chains(
             *shared.chains(job.data, job.setting.of_periods), kind=CHAINS[job.task], users=released.users, seed=seed
         )
-        found, right = evaluate_chains(matching), matching.chances(common)
+        found, right = markov.evaluate_chains(matching), matching.chances(common)
         facts["has_state"] = matching.has_state(common)
     else:
         watch = _Stopwatch(progress)
@@ -427,14 +406,14 @@ def _describe_graph(job: jobs.Job, shared: SharedData) -> jobs.Description:
     everybody = illustration()
     truth = dict(match(*everybody).to_table().select("released", "known").rows())
     rows: list[tuple[jobs.Plain, ...]] = []
-    for panel, (ours, theirs, size) in GRAPHS[job.task].items():
-        released, known = everybody[0].select(users=ours), everybody[1].select(users=theirs)
-        pairs = match(released, known, size=size).to_table().select("released", "known").rows()
+    for one in GRAPHS[job.task]:
+        released, known = everybody[0].select(users=one.released), everybody[1].select(users=one.known)
+        pairs = match(released, known, size=one.size).to_table().select("released", "known").rows()
         every, right = weights(released, known), [truth[user] for user in released.users]
         for i, j in product(range(released.n_users), range(known.n_users)):
             user, other = released.users[i], known.users[j]
             common = (right[i] in known.users, other in right)
-            rows.append((panel, user, other, round(float(every[i, j]), 3), (user, other) in pairs, *common))
+            rows.append((one.panel, user, other, round(float(every[i, j]), 3), (user, other) in pairs, *common))
     columns = ("panel", "released", "known", "weight", "is_matched", "released_is_common", "known_is_common")
     return jobs.Description(columns=columns, rows=tuple(rows))
 

@@ -15,16 +15,17 @@ import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.events.events import in_words
-from habitprint.experiments.claims import CHANCE, Basis, Comparison, Finding, Judgement, groups, tenths
+from habitprint.experiments.claims import CHANCE, Basis, Comparison, Finding, groups, tenths
 from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
 from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.sources import DataKind, DataSource
-from habitprint.experiments.spec import INDEX, Experiment
+from habitprint.experiments.spec import BASES, INDEX, SIGNS, Experiment
 from habitprint.formatting import printable_json
 from habitprint.io.files import Output, check_folder, read_text, telling_of, text_output, write_all, write_text
 from habitprint.io.tables import table_output
 from habitprint.progress import Progress, silent
 from habitprint.runtime import run_parallel, versions, versions_in_words
+from habitprint.wording.blocks import fixed_text
 
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"
@@ -35,24 +36,6 @@ LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same t
 
 
 MADE_BY = "habitprint reproduce"
-TWIN_NOTE = (
-    "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
-    "be had. It shows how the method behaves, not what the real data would give."
-)
-SIGNS: Mapping[Judgement, str] = {
-    "holds": "✓", "leans": "≈", "undecided": "≈", "does not hold": "✗", "not tested": "–",
-}  # fmt: skip
-# The data of a verdict: its mark around the sign, and its words.
-BASES: Mapping[Basis, tuple[str, str]] = {
-    "real": ("{}", ""),
-    "yours": ("{}", ""),
-    "twin": ("({})", " on a synthetic twin"),
-    "fitted": ("({}, fitted)", " on a synthetic twin that is fitted to numbers of this figure"),
-}
-RULE = (
-    "A claim holds if each lead is clear: on the same users, chance alone gives as much in at most 5% of cases "
-    "(Fisher's randomization test for pairs; p says how often)."
-)
 MOST_SHOWN = 4  # comparisons of one claim; of more, only those that are not clear
 LEAST_P = 0.001  # below this, more draws say little more
 
@@ -376,10 +359,10 @@ def _notes(report: Report) -> list[str]:
             f"- {mark(one)} {one.claim}: **{report.verdict_words(one)}**{BASES[one.basis][1]}. {finding_words(one)}"
             for one in report.findings
         ]
-        notes += ["", RULE, ""]
+        notes += ["", fixed_text("rule of verdicts"), ""]
     notes += ["## Where this comes from", ""]
     if report.is_from_twin:
-        notes.append(f"- {TWIN_NOTE}")
+        notes.append(f"- {fixed_text('reproduced from a synthetic twin')}")
     notes += [f"- {note}" for note in report.notes]
     for source in report.sources:
         unused = f"; rows not used: {in_words(source.unused)}" if source.unused else ""
@@ -431,7 +414,7 @@ class _Index(msgspec.Struct):
 def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
     page = ["# Tables and figures", ""]
     if any(report.is_from_twin for report in every):
-        page += [TWIN_NOTE, ""]
+        page += [fixed_text("reproduced from a synthetic twin"), ""]
     page += ["| result | data | what is said to hold | draws, seed |", "|---|---|---|---|"]
     for report in every:
         kinds = ", ".join(f"{source.data} ({source.kind})" for source in report.sources) or "none: left out"

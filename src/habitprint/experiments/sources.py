@@ -19,13 +19,10 @@ from habitprint.flags import Record, flag
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks, split
 from habitprint.periods.periods import Period
 from habitprint.places import Box, PlaceMapping
+from habitprint.wording.blocks import fixed_text
 
 FORTNIGHT = ConsecutiveWeeks("2012-04-09")
 TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks
-GET_GEOLIFE = (
-    "GeoLife has no synthetic twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for "
-    "non-commercial use), unpack it, and name its folder: --geolife DIR"
-)
 QUICK_USERS = 4000  # customers of the calls, when time matters more than size
 WEB_USERS = 123  # of whom 121 or so are active in both weeks
 
@@ -124,7 +121,7 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
     n_users = QUICK_USERS if is_quick else 50_000
     calls = _calls_twins(n_users, seed) if folders.d4d is None else _d4d(folders.d4d, n_users, seed, is_quick=is_quick)
     web = _web_twin(seed) if folders.web_history is None else _web_history(folders.web_history)
-    geolife = DataSource("geolife", GET_GEOLIFE, "none", fingerprint="", open=None)
+    geolife = DataSource("geolife", fixed_text("how to get GeoLife"), "none", fingerprint="", open=None)
     if folders.geolife is not None:
         cache = None if user_cache() else folders.cache
         read = partial(datasets.geolife, folders.geolife, cache=cache)

@@ -3,8 +3,9 @@
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -13,7 +14,7 @@ from habitprint.errors import InputError
 from habitprint.events import read_events
 from habitprint.events.read import find_files
 from habitprint.events.spec import DayName, Reading
-from habitprint.experiments.claims import Claim, Leads, Moves
+from habitprint.experiments.claims import Basis, Claim, Judgement, Leads, Moves
 from habitprint.experiments.jobs import (
     PROPOSED,
     UNCHANGED,
@@ -23,6 +24,7 @@ from habitprint.experiments.jobs import (
     Part,
     Quantity,
     Setting,
+    Stage,
     Task,
     to_record,
 )
@@ -35,9 +37,10 @@ from habitprint.weighing import WeightName
 
 Bound = Literal["", "more than", "up to"]
 Measure = Literal["accuracy", "precision", "expected_correct", "seconds_weights", "seconds_matching"]
+Format = Literal["count", "rate", "seconds", "interval", "printed", "text", "name", "with-state"]
 Layout = Literal[  # how results become a table, or a table and a picture
     "points", "metrics", "growth", "facts", "illustration",
-    "lines", "subset", "protection", "graph", "popularity", "map", "active-weeks",
+    "lines", "subset", "protection", "graph", "popularity", "positions", "active-weeks",
 ]  # fmt: skip
 
 
@@ -131,26 +134,18 @@ class Experiment:
         for part in self.parts:
             yield from part.jobs()
 
-    def find_published(
-        self,
-        part: str,
-        task: Task = "joint",
-        weight: WeightName = PROPOSED,
-        value: float | None = None,
-        measure: Measure = "accuracy",
-    ) -> Published | None:
-        """Return the paper's number for a row of ours, if it prints one.
+    @cached_property
+    def printed(self) -> Mapping[tuple[str, Task, WeightName, float | None, Measure], Published]:
+        """Return the paper's numbers by part, method, weight, value and kind of number.
 
         Examples
         --------
-        >>> printed = Published("calls", 0.78, value=1000)
-        >>> figure = Experiment(name="mine", title="Mine", parts=(Part(data="calls"),), published=(printed,))
-        >>> figure.find_published("calls", value=1000).number, figure.find_published("calls")
-        (0.78, None)
+        >>> number = Published("calls", 0.78, value=1000)
+        >>> figure = Experiment(name="mine", title="Mine", parts=(Part(data="calls"),), published=(number,))
+        >>> figure.printed["calls", "joint", "jensen-shannon", 1000, "accuracy"].number
+        0.78
         """
-        wanted = (part, task, weight, value, measure)
-        rows = {(one.part, one.task, one.weight, one.value, one.measure): one for one in self.published}
-        return rows.get(wanted)
+        return {(one.part, one.task, one.weight, one.value, one.measure): one for one in self.published}
 
     def n_paper(self, data: DataName) -> int | None:
         """Return the number of users in the paper's figure; None for other data than the paper's."""
@@ -162,10 +157,17 @@ class Experiment:
 
     def repeated(self, repeats: int) -> "Experiment":
         """Return the same with another number of repeats, where users are drawn more than once."""
-        return replace(
-            self,
-            parts=tuple(replace(part, repeats=repeats) if part.repeats > 1 else part for part in self.parts),
-        )
+        parts = (replace(part, repeats=repeats) if part.repeats > 1 else part for part in self.parts)
+        return replace(self, parts=tuple(parts))
+
+
+class Graph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A graph of a schematic figure: users of the first table on each side (all, if not given), and pairs asked for."""
+
+    panel: str
+    released: list[str] | None = None
+    known: list[str] | None = None
+    size: int | None = None
 
 
 class _Paper(msgspec.Struct, forbid_unknown_fields=True):
@@ -174,6 +176,13 @@ class _Paper(msgspec.Struct, forbid_unknown_fields=True):
     data_names: dict[DataName, str]
     weight_names: dict[str, str]
     method_names: dict[str, str]
+    columns: dict[str, tuple[str, Format, str]]  # its head, the format of its cells, and what they show
+    protection: dict[str, str]
+    paper_signs: dict[Bound, tuple[str, str]]
+    bounds: dict[Stage, tuple[str, str]]
+    verdict_signs: dict[Judgement, str]
+    basis_signs: dict[Basis, tuple[str, str]]
+    graphs: dict[Task, tuple[Graph, ...]]
     experiments: tuple[Experiment, ...]
 
 
@@ -182,6 +191,9 @@ _PAPER = msgspec.convert(tomllib.loads(Path(__file__).with_name("paper.toml").re
 FACTS, FACT_NAMES, PAPER = _PAPER.facts, _PAPER.fact_names, _PAPER.experiments
 PAPER_N_USERS = {name: round(facts["n_users"]) for name, facts in FACTS.items()}
 DATA_NAMES, WEIGHT_NAMES, METHOD_NAMES = _PAPER.data_names, _PAPER.weight_names, _PAPER.method_names
+NAMES_OF: Mapping[str, Mapping[Any, str]] = {"data": DATA_NAMES, "weight": WEIGHT_NAMES, "method": METHOD_NAMES}
+COLUMNS, PROTECTION, PAPER_SIGNS = _PAPER.columns, _PAPER.protection, _PAPER.paper_signs
+BOUNDS, GRAPHS, SIGNS, BASES = _PAPER.bounds, _PAPER.graphs, _PAPER.verdict_signs, _PAPER.basis_signs
 NAMES = tuple(experiment.name for experiment in PAPER)
 
 ClaimName = Literal["leads", "falls", "grows"]
@@ -273,9 +285,8 @@ def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, Da
     if isinstance(content["events"], dict):
         content["events"] |= given
     spec = to_record(content, SpecFile, "the spec")
-    return _to_experiment(spec), _to_source(
-        spec.events, spec.periods.period(), Path() if "file" in given else path.parent
-    )
+    folder = Path() if "file" in given else path.parent
+    return _to_experiment(spec), _to_source(spec.events, spec.periods.period(), folder)
 
 
 def _to_experiment(spec: SpecFile) -> Experiment:
