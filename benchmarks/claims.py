@@ -82,7 +82,7 @@ def rows(subject: Subject) -> Iterator[str]:
     released, known = subject.tables
     common = common_users("same-id", released.users, known.users)
     training = hp.train(*subject.trained_on)
-    chosen = training.weight_for("joint")
+    chosen = training.weight
     sizes = [round(part * released.n_users) for part in PARTS]
 
     def best_of_size(weight: hp.Weight) -> list[hp.Rate]:

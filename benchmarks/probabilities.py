@@ -2,7 +2,9 @@
 
 ``python benchmarks/probabilities.py`` prints it; names of data sets (web, calls, product, category) choose some. The
 form of the calibration was chosen by looking at these, so ``fresh`` prints the same for other seeds and months, on
-which nothing was chosen; there only probabilities that are trained on the truth.
+which nothing was chosen; there only probabilities that are trained on the truth. Calibration errors are those of ten
+bins of equal mass. "By activity" is the largest difference between the mean probability and the share that is right,
+in the four quarters of people by the total of their released row.
 
 Every claim of the best joint matching has a probability: once trained on the truth about other people (the
 auditor's), once in a training with the known side alone, cut in two in time, and once with two earlier periods that
@@ -12,6 +14,8 @@ are as long (the attacker's).
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 import habitprint as hp
 from habitprint.evaluation import pair_chances
@@ -82,9 +86,17 @@ def fresh() -> Iterator[Subject]:
         yield Subject(f"Complete Journey, {place}, September and October", _pair(events, AUTUMN), ())
 
 
-def cells(found: Reliability, n_sure: int, right: float | None) -> str:
+def error_by_activity(said: np.ndarray, true: np.ndarray, totals: np.ndarray) -> float:
+    """Return the largest difference between probability and share in the quarters of people by their totals."""
+    quarters = np.array_split(np.argsort(totals, kind="stable"), 4)
+    return max(float(abs(said[quarter].mean() - true[quarter].mean())) for quarter in quarters)
+
+
+def cells(found: Reliability, by_activity: float, n_sure: int, right: float | None) -> str:
     """Return the measures of one way to learn as cells."""
-    scores = f"{found.auc:.2f} | {found.error:.3f} | {found.brier:.3f} ({found.brier_of_base:.3f}) | "
+    scores = (
+        f"{found.auc:.2f} | {found.error:.3f} | {by_activity:.3f} | {found.brier:.3f} ({found.brier_of_base:.3f}) | "
+    )
     scores += f"{found.log_loss:.3f} ({found.log_loss_of_base:.3f})"
     return f"{scores} | {n_sure:,} | {'–' if right is None else percent(right)}"
 
@@ -103,22 +115,23 @@ def rows(subject: Subject) -> Iterator[str]:
         true = pair_chances(matching, released, known, common)
         sure = said > 0.9  # noqa: PLR2004
         right = float(true[sure].mean()) if sure.any() else None
-        measured = cells(Reliability.of(said, true, 1 / known.n_users), int(sure.sum()), right)
+        apart = error_by_activity(said, true, released.totals[matching.rows_in(released, known)[0]])
+        measured = cells(Reliability.of(said, true, 1 / known.n_users), apart, int(sure.sum()), right)
         return f"| {name} | {how}, {weight.name} | {common.n:,} | {percent(float(true.mean()))} | {measured} |"
 
     yield row(subject.name, hp.WEIGHTS["jensen-shannon"], "the truth about others", None)
     for how, tables in subject.trainings:
         training = hp.train(*tables)
-        yield row(subject.name, training.weight_for("joint"), how, training)
+        yield row(subject.name, training.weight, how, training)
 
 
 def main() -> None:
     """Print the table."""
     print(
-        "| data | trained on, weight | people | claims right | AUC | calibration error | Brier (base rate's) | "
-        "log loss (base rate's) | claims above 90% | of these right |"
+        "| data | trained on, weight | people | claims right | AUC | calibration error | by activity "
+        "| Brier (base rate's) | log loss (base rate's) | claims above 90% | of these right |"
     )
-    print("|---" * 10 + "|")
+    print("|---" * 11 + "|")
     names = sys.argv[1:]
     for subject in fresh() if names == ["fresh"] else subjects(names):
         for each in rows(subject):

@@ -24,12 +24,18 @@ def measure(released: hp.Histograms, known: hp.Histograms) -> tuple[hp.Matching,
     return matching, probabilities, pair_chances(matching, released, known, common)
 
 
+def scores_of(odds: Floats, margins: Floats, n_shared: int = 3, rarity: float = 0.5) -> PairScores:
+    """Return scores of pairs without equals, all with the same traits."""
+    ones = np.ones(len(odds), np.int64)
+    return PairScores(odds, odds, margins, ones, n_shared * ones, np.full(len(odds), rarity))
+
+
 def drawn_scores(n: int, seed: int) -> tuple[PairScores, Floats, Floats]:
     """Return scores of pairs, how likely each is right, and whether it is."""
     random = np.random.default_rng(seed)
     odds, margins = random.normal(0, 2, n), random.exponential(1, n)
     chances = 0.8 * special.expit(-1 + 0.7 * odds + 1.5 * np.sqrt(margins))
-    return PairScores(odds, odds, margins, np.ones(n, np.int64)), chances, (random.random(n) < chances).astype(float)
+    return scores_of(odds, margins), chances, (random.random(n) < chances).astype(float)
 
 
 def test_probabilities_do_not_depend_on_the_order_of_rows() -> None:
@@ -90,7 +96,7 @@ def test_what_stands_better_is_surer() -> None:
     odds, margins = np.array([-3.0, 0.0, 0.0, 2.0]), np.array([0.1, 0.1, 0.2, 0.2])
     scores, _, right = drawn_scores(200, seed=1)
     for calibration in (Calibration.fit(scores, right), Calibration.fit(scores, 1 - right)):
-        ordered = calibration.probabilities(PairScores(odds, odds, margins, np.ones(4, np.int64)))
+        ordered = calibration.probabilities(scores_of(odds, margins))
         assert all(one <= other for one, other in pairwise(ordered))
 
 
@@ -103,13 +109,13 @@ def test_the_numbers_behind_the_truth_are_found_again() -> None:
 
 def test_the_slope_is_that_of_the_surprise() -> None:
     random = np.random.default_rng(0)
-    scaled, found = random.normal(size=(50, 2)), random.random(50)
+    scaled, found = random.normal(size=(50, 4)), random.random(50)
 
     def value(theta: Floats) -> float:
         return surprise_of(theta, scaled, found)[0]
 
     for _ in range(5):
-        theta = random.normal(size=4)
+        theta = random.normal(size=6)
         _, slope = surprise_of(theta, scaled, found)
         near = optimize.approx_fprime(theta, value, 1e-6)
         assert np.allclose(slope, near, atol=1e-5)
@@ -119,6 +125,16 @@ def test_nobody_is_surer_than_the_share_of_those_who_look_the_most_confident() -
     """Where a fifth of the people have changed their habits, no likeness makes a claim surer than four fifths."""
     scores, _, right = drawn_scores(5_000, seed=5)
     assert Calibration.fit(scores, right).probabilities(scores).max() < 0.84
+
+
+def test_at_the_same_score_people_whose_pairs_share_more_places_are_surer_if_that_is_so() -> None:
+    """Half of the pairs share one place and are right by half as often: the score alone would tell both the same."""
+    random = np.random.default_rng(6)
+    few, many = (scores_of(np.zeros(500), np.zeros(500), n_shared) for n_shared in (1, 20))
+    right = np.concatenate([random.random(500) < 0.3, random.random(500) < 0.6]).astype(float)
+    found = Calibration.fit(PairScores.together([few, many]), right)
+    said = [found.probabilities(each).mean() for each in (few, many)]
+    assert said == pytest.approx([right[:500].mean(), right[500:].mean()], abs=0.02)
 
 
 @pytest.mark.parametrize("right", [0.0, 1.0])

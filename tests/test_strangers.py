@@ -49,7 +49,7 @@ def test_among_strangers_nobody_is_as_sure_and_candidates_still_sum_to_at_most_o
         [released.select(users=released.users[:1]).to_table().with_columns(user=pl.lit(f"copy {n}")) for n in range(10)]
     )
     released = hp.Histograms.from_table(pl.concat([released.to_table(), copies]))
-    matching = hp.match(released, known, weight=training.weight_for("joint"))
+    matching = hp.match(released, known, weight=training.weight)
     everybody = training.probabilities(matching, released, known)
     some = training.for_tables(released, known, n_common=10).probabilities(matching, released, known)
     assert some.sum() < everybody.sum()
@@ -62,7 +62,7 @@ def test_among_strangers_nobody_is_as_sure_and_candidates_still_sum_to_at_most_o
 
 def test_without_strangers_probabilities_stay_about_the_same(training: Training) -> None:
     released, known = hp.datasets.town(80, 40, seed=2)
-    matching = hp.match(released, known, weight=training.weight_for("joint"))
+    matching = hp.match(released, known, weight=training.weight)
     one, other = (
         each.probabilities(matching, released, known) for each in (training, training.for_tables(released, known))
     )

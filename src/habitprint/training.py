@@ -1,16 +1,17 @@
 """Training: the attack practised on the attacker's own data, and the probability that a pair is right.
 
-The attacker has the habits of the people whom they know. They cut these habits in two in time, and match the halves.
-They know the true pairs, so they see which weight and method identify most people. They then use these on the release.
+The attacker has the habits of the people whom they know. They cut these habits in two in time. They know the true pairs
+of both halves, so they see by which weight true pairs are most probable. They then use this weight on the release.
 
-A pair of users who have no equals is right with probability c / (1 + exp(−z)), with z = a + b · odds + d · √margin.
-Neither b nor d is negative: a better score never lowers the probability. It is at most c: some people have changed
-their habits, or have no partner at all, and no score shows that. If users are equal, this is the probability that one
-of n indistinguishable pairs is right. Each of these pairs has 1/n of it.
+A pair of users who have no equals is right with probability c / (1 + exp(−z)), with z = a + b · odds + d · √margin
++ e · ln(1 + shared places) + f · (their mean rarity). Neither b nor d is negative: a better score never lowers the
+probability. The traits of a pair let it fit each person: if two users share few places, the same score says less. It is
+at most c: some people have changed their habits, or have no partner at all, and no score shows that. If users are
+equal, this is the probability that one of n indistinguishable pairs is right. Each of these pairs has 1/n of it.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -25,7 +26,7 @@ from habitprint.errors import InputError, require_seed
 from habitprint.evaluation import pair_chances
 from habitprint.formatting import Framed, Shown, abbreviated, percent
 from habitprint.histograms import Histograms, align
-from habitprint.matching import Direction, Matching, Method, match
+from habitprint.matching import Matching, match
 from habitprint.matching.margins import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, nested, silent
@@ -33,12 +34,12 @@ from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.truth import SAME_ID, CommonUsers
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, pair_terms
 from habitprint.weighing.definitions import KindName
-from habitprint.weighing.learned import fit_on_other_half, fit_weight
+from habitprint.weighing.learned import fit_on_other_half, fit_weight, log_likelihoods
 
 STAGE = "training"
 MOST_PEOPLE = 5_000  # most people on whom attacks are tried
 FEWEST_PEOPLE = 20  # fewer settle nothing, and teach no probability
-NOISE = 2.0  # standard errors by which another attack must be better than the paper's to be taken
+NOISE = 2.0  # standard errors by which another weight must be better than the paper's to be taken
 SMOOTHINGS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
 N_DROPS = 3  # number of times that people are left out
@@ -46,8 +47,9 @@ NEARLY_ALL = 0.9  # with this part of the counts or more, none are left out
 LARGEST_COUNT = 2.0**53  # up to here every whole number is exact
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 N_BINS = 10
-RIDGE = 0.01  # of a pair, so that also where all pairs are right the numbers are finite
-START = (0.0, 0.0, 0.0, 3.0)
+RIDGE = np.array([0.01, 0.01, 0.01, 1.0, 1.0, 0.0])  # in pairs: where all are right, the numbers are finite
+START = (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)
+MOST_STEPS = 1_000  # of the fit
 HIGHEST = 9.0  # of ln(c / (1 − c))
 TINY = 1e-9  # no logarithm of nothing
 
@@ -68,13 +70,17 @@ class Calibration:
     ----------
     intercept, odds, margin
         The coefficients of z = intercept + odds · (mean of the logarithms of the odds on both sides)
-        + margin · √(margin of the pair). The last two are not negative.
+        + margin · √(margin of the pair) + shared · ln(1 + shared places) + rarity · (mean rarity of these). Odds and
+        margin are not negative.
     ceiling
         The highest probability that any pair can have.
+    shared, rarity
+        The coefficients of the traits of the pair.
 
     Examples
     --------
-    >>> scores = PairScores(np.array([-1.0, 3.0]), np.array([-1.0, 3.0]), np.array([0.0, 0.25]), np.array([1, 2]))
+    >>> odds, margins, n = np.array([-1.0, 3.0]), np.array([0.0, 0.25]), np.array([1, 2])
+    >>> scores = PairScores(odds, odds, margins, n, n_shared=n, rarity=np.zeros(2))
     >>> Calibration(0.0, 1.0, 2.0, ceiling=0.9).probabilities(scores).round(3).tolist()
     [0.242, 0.442]
     """
@@ -83,6 +89,8 @@ class Calibration:
     odds: float
     margin: float
     ceiling: float
+    shared: float = 0.0
+    rarity: float = 0.0
 
     @classmethod
     def fit(cls, scores: PairScores, chances: Floats) -> "Calibration":
@@ -96,21 +104,32 @@ class Calibration:
             The probability that each pair is right: 0 or 1, or between if users have equal shares (`pair_chances`).
         """
         found = np.minimum(chances * scores.n_identical, 1.0)  # whether one of the indistinguishable pairs is right
-        columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
-        middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), TINY)
+        columns = _columns(scores)
+        middle, spread = columns.mean(axis=0), columns.std(axis=0)
+        size = np.where(spread > TINY, spread, 1.0)  # what is the same for all pairs says nothing
         scaled = (columns - middle) / size
 
-        bounds = [(None, None), (0.0, None), (0.0, None), (None, HIGHEST)]
+        bounds = [(None, None), (0.0, None), (0.0, None), (None, None), (None, None), (None, HIGHEST)]
         start, given = np.array(START), (scaled, found)
-        theta = optimize.minimize(surprise_of, start, args=given, jac=True, method="TNC", bounds=bounds).x
-        odds, margin = (theta[1:3] / size).tolist()
-        intercept = float(theta[0]) - odds * float(middle[0]) - margin * float(middle[1])
-        return cls(intercept, odds, margin, float(special.expit(theta[3])))
+        fit = optimize.minimize(
+            surprise_of, start, args=given, jac=True, method="TNC", bounds=bounds, options={"maxfun": MOST_STEPS}
+        )
+        theta = fit.x
+        slopes = theta[1:-1] / size
+        odds, margin, shared, rarity = slopes.tolist()
+        intercept = float(theta[0] - (slopes * middle).sum())
+        return cls(intercept, odds, margin, float(special.expit(theta[-1])), shared, rarity)
 
     def probabilities(self, scores: PairScores) -> Floats:
         """Return the probability that each pair is right."""
-        z = self.intercept + self.odds * scores.odds + self.margin * np.sqrt(scores.margins)
+        slopes = np.array([self.odds, self.margin, self.shared, self.rarity])
+        z = self.intercept + (_columns(scores) * slopes).sum(axis=1)
         return np.asarray(self.ceiling * special.expit(z) / scores.n_identical, np.float64)
+
+
+def _columns(scores: PairScores) -> Floats:
+    """Return what the probability of each pair is computed from: n × 4."""
+    return np.column_stack([scores.odds, np.sqrt(scores.margins), np.log1p(scores.n_shared), scores.rarity])
 
 
 def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Floats]:
@@ -119,29 +138,28 @@ def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Fl
     Parameters
     ----------
     theta
-        a, b, d and ln(c / (1 − c)).
+        a, b, d, e, f and ln(c / (1 − c)).
     scaled
-        Odds and √margin of each pair, in other units: n × 2.
+        The scores and traits of each pair, in other units: n × 4.
     found
         The outcome: the chance that each pair is right, from 0 to 1.
 
     Examples
     --------
-    >>> surprise_of(np.array([0.0, 0.0, 0.0, 50.0]), np.zeros((2, 2)), np.array([0.0, 1.0]))[0]
+    >>> surprise_of(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 50.0]), np.zeros((2, 4)), np.array([0.0, 1.0]))[0]
     0.6931471805599453
     """
     n = len(found)
-    share = special.expit(theta[0] + scaled[:, 0] * theta[1] + scaled[:, 1] * theta[2])
-    ceiling = special.expit(theta[3])
+    share = special.expit(theta[0] + (scaled * theta[1:-1]).sum(axis=1))
+    ceiling = special.expit(theta[-1])
     said = np.clip(ceiling * share, TINY, 1 - TINY)
     by_said = (said - found) / (said * (1 - said))
     by_z = by_said * said * (1 - share)
     # As if half a pair at the ceiling were right: it is near 1 unless pairs say otherwise.
     value = -math.fsum(found * np.log(said) + (1 - found) * np.log1p(-said)) - math.log(ceiling) / 2
     by_ceiling = (by_said * said).sum() * (1 - ceiling) - (1 - ceiling) / 2
-    slope = np.array([by_z.sum(), (by_z * scaled[:, 0]).sum(), (by_z * scaled[:, 1]).sum(), by_ceiling])
-    flat = np.append(theta[:3], 0.0)
-    return (value + RIDGE * float((flat**2).sum())) / n, (slope + 2 * RIDGE * flat) / n
+    slope = np.array([by_z.sum(), *(by_z[:, None] * scaled).sum(axis=0), by_ceiling])
+    return (value + float((RIDGE * theta**2).sum())) / n, (slope + 2 * RIDGE * theta) / n
 
 
 def cross_fit(
@@ -443,15 +461,53 @@ class TrainedWeight:
 
 
 @dataclass(frozen=True)
-class Training(Shown):
-    """The attacks that were tried on two tables of the same people, and the best of them. Made by `habitprint.train`.
+class WeightScore:
+    """The probability of true pairs by one weight, compared with the paper's weight on the same people.
 
     Parameters
     ----------
-    best
-        The attack to use: the paper's attack, unless another one is clearly better.
-    best_by_method
-        The same for each method: joint, one by one from the released side, and one by one from the known side.
+    weight
+        The weight.
+    log_likelihood
+        The mean logarithm of the probability of each person's true partner (`weighing.learned.log_likelihoods`).
+    advantage, standard_error
+        The mean difference from the paper's weight, and its standard error.
+
+    Examples
+    --------
+    >>> WeightScore(Weight("mine", (Term("logarithm"),)), -1.5, 0.5, 0.1).is_clearly_better
+    True
+    """
+
+    weight: Weight
+    log_likelihood: float
+    advantage: float
+    standard_error: float
+
+    @property
+    def is_clearly_better(self) -> bool:
+        """Return whether the weight beats the paper's by more than noise."""
+        return self.advantage > NOISE * self.standard_error
+
+    @property
+    def times(self) -> tuple[float, float, float]:
+        """Return how many times as probable a true partner is as by the paper's weight, and both ends of that."""
+        noise = NOISE * self.standard_error
+        return math.exp(self.advantage), math.exp(self.advantage - noise), math.exp(self.advantage + noise)
+
+
+@dataclass(frozen=True)
+class Training(Shown):
+    """The weights and attacks that were tried on two tables of the same people. Made by `habitprint.train`.
+
+    Parameters
+    ----------
+    chosen
+        The score of the weight to use: the paper's, unless true pairs are clearly more probable by another one that
+        re-identifies as many people.
+    scores
+        The scores of all weights; the paper's is the first. The trained weight was scored on other people than it was
+        fitted to.
     attacks
         All attacks that were tried; the paper's is the first. The trained weight was tried on other people than it was
         fitted to.
@@ -473,8 +529,8 @@ class Training(Shown):
     ('jensen-shannon', 80)
     """
 
-    best: AttackResult
-    best_by_method: tuple[AttackResult, ...]
+    chosen: WeightScore
+    scores: tuple[WeightScore, ...]
     attacks: tuple[AttackResult, ...]
     trained: TrainedWeight
     calibration: Calibration
@@ -501,22 +557,13 @@ class Training(Shown):
 
     @property
     def weight(self) -> Weight:
-        """Return the weight to attack with."""
-        return self.best.attack.weight
+        """Return the weight to attack with, by every method."""
+        return self.chosen.weight
 
-    def weight_for(self, method: Method, direction: Direction = "released-to-known") -> Weight:
-        """Return the weight to use with one method.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> hp.train(*hp.datasets.town(80, 30)).weight_for("one-by-one").name
-        'jensen-shannon'
-        """
-        joint, *alone = (each.attack for each in self.best_by_method)
-        if method != "one-by-one":
-            return joint.weight
-        return next(attack.weight for attack in alone if attack.direction == direction)
+    @property
+    def best(self) -> AttackResult:
+        """Return the result of joint matching by that weight."""
+        return next(each for each in self.attacks if each.attack.weight == self.weight)
 
     def probabilities(self, matching: Matching, released: Histograms, known: Histograms) -> Floats:
         """Return the probability that each pair of a joint matching of other tables is right, according to training.
@@ -527,7 +574,7 @@ class Training(Shown):
         Parameters
         ----------
         matching
-            A joint, exact matching by the weight that training chose: ``training.weight_for("joint")``.
+            A joint, exact matching by the weight that training chose: ``training.weight``.
         released, known
             The matched tables.
 
@@ -536,15 +583,15 @@ class Training(Shown):
         >>> import habitprint as hp
         >>> training = hp.train(*hp.datasets.town(80, 30))
         >>> released, known = hp.datasets.town(100, 30, seed=5)
-        >>> matching = hp.match(released, known, weight=training.weight_for("joint"))
+        >>> matching = hp.match(released, known, weight=training.weight)
         >>> training.probabilities(matching, released, known).shape
         (100,)
         """
-        if matching.weight != self.weight_for("joint"):
+        if matching.weight != self.weight:
             raise InputError(
                 f"this matching has the weight '{matching.weight_name}'",
-                why=f"the probabilities were fitted to matchings with the weight '{self.weight_for('joint').name}'",
-                fix='match with weight=training.weight_for("joint")',
+                why=f"the probabilities were fitted to matchings with the weight '{self.weight.name}'",
+                fix="match with weight=training.weight",
             )
         return self.calibration.probabilities(pair_scores(matching, released, known, weight=self.trained.weight))
 
@@ -594,7 +641,7 @@ class Training(Shown):
         >>> training = hp.train(*hp.datasets.town(200, 60))
         >>> released, known = hp.datasets.town(150, 60, seed=5)
         >>> released, known = released.select(users=released.users[:100]), known.select(users=known.users[50:])
-        >>> matching = hp.match(released, known, weight=training.weight_for("joint"))
+        >>> matching = hp.match(released, known, weight=training.weight)
         >>> here = training.for_tables(released, known, n_common=50)
         >>> both = [each.probabilities(matching, released, known) for each in (training, here)]
         >>> bool(both[0].sum() > both[1].sum())
@@ -614,7 +661,7 @@ class Training(Shown):
             is_first = random.permutation(people.common.n) % 2 == 0
             fewer = (thinned(people.released, kept[0], random), thinned(people.known, kept[1], random))
             halves = fit_on_other_half(*fewer, people.common, is_first, name=TRAINED, seed=self.seed)
-            found.append(_score(people, self.weight_for("joint"), halves, is_first, self.seed, progress))
+            found.append(_score(people, self.weight, halves, is_first, self.seed, progress))
         scores, chances = zip(*found, strict=True)
         return replace(self, calibration=Calibration.fit(PairScores.together(scores), np.concatenate(chances)))
 
@@ -633,12 +680,13 @@ def train(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Training:
-    """Train an attack: try weights and methods on two tables of the same people, and return the best.
+    """Train an attack: try weights on two tables of the same people, and choose one.
 
     An attacker uses two tables of their own: their data cut in two in time, or two earlier periods. Training tries
     every built-in weight, the likelihood with several smoothings, and a weight that is trained by conditional logit.
-    Each is tried jointly, and one by one from both sides. The trained weight is fitted to one half of the people and
-    tried on the other half, and vice versa.
+    The weight by which true partners are most probable is chosen, if it beats the paper's by two standard errors, and
+    does not re-identify fewer people. For that each weight is tried jointly, and one by one from both sides. The
+    trained weight is fitted to one half of the people and tried on the other half, and vice versa.
 
     Parameters
     ----------
@@ -672,18 +720,55 @@ def train(
     inner = nested(progress, STAGE, 1, 2, "trained weight")
     made += run_crossed(scenario, halves, trained.weight, is_first, seed=seed, progress=inner)
     n_methods = len(by_each_method(trained.weight))
-    by_method = [made[at::n_methods] for at in range(n_methods)]  # of each, the paper's weight is the first
-    attacks = [each for results in by_method for each in results]
-    best_by_method = tuple(map(_best, by_method))
-    scores = _score(scenario, best_by_method[0].attack.weight, halves, is_first, seed, progress)
+    scores = score_weights(
+        scenario, {**{each: (each, each) for each in FIXED_WEIGHTS}, trained.weight: halves}, is_first, seed
+    )
+    # The more probable true pairs must not come with fewer people who are re-identified.
+    found = {each.attack.weight: each.rate.n_correct for each in made[::n_methods]}  # by joint matching
+    fewest = found[scores[0].weight]
+    better = [each for each in scores if each.is_clearly_better and found[each.weight] >= fewest]
+    chosen = max(better, key=lambda each: each.advantage, default=scores[0])
     return Training(
-        best=_best(attacks),
-        best_by_method=best_by_method,
-        attacks=tuple(attacks),
+        chosen=chosen,
+        scores=scores,
+        attacks=tuple(each for at in range(n_methods) for each in made[at::n_methods]),  # joint ones first
         trained=trained,
-        calibration=Calibration.fit(*scores),
+        calibration=Calibration.fit(*_score(scenario, chosen.weight, halves, is_first, seed, progress)),
         seed=seed,
         scenario=scenario,
+    )
+
+
+def score_weights(
+    scenario: Scenario, halves: Mapping[Weight, tuple[Weight, Weight]], is_first: Booleans, seed: int = 0
+) -> tuple[WeightScore, ...]:
+    """Return the score of each weight, compared with the first one.
+
+    Parameters
+    ----------
+    scenario
+        The tables and their truth.
+    halves
+        For each weight, the one for the first half of the people, and that for the second.
+    is_first
+        Whether each person in both tables is in the first half.
+    seed
+        Draws the people who are judged.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> town, both = Scenario(*hp.datasets.town(60, 20), truth="same-id"), [hp.WEIGHTS["rarity"], hp.WEIGHTS["l1"]]
+    >>> found = score_weights(town, {each: (each, each) for each in both}, np.arange(60) < 30)
+    >>> found[0].advantage, found[1].is_clearly_better
+    (0.0, True)
+    """
+    tables = *scenario.aligned, scenario.common
+    found = [log_likelihoods(*tables, each, is_first, seed=seed) for each in halves.values()]
+    gained = [each - found[0] for each in found]  # the same people: their common part is no noise
+    return tuple(
+        WeightScore(weight, float(one.mean()), float(more.mean()), float(more.std()) / math.sqrt(len(more)))
+        for weight, one, more in zip(halves, found, gained, strict=True)
     )
 
 
@@ -799,12 +884,3 @@ def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Hist
     gone = np.bincount(of_row, left, minlength=table.n_users) == 0
     left[most_visited[gone]] = 1
     return Histograms(type(counts)((left, counts.indices, counts.indptr), counts.shape), table.users, table.places)
-
-
-def _best(results: list[AttackResult]) -> AttackResult:
-    """Return the attack to make: the best that beats the first by more than noise, else the first."""
-    for each in sorted(results, key=lambda result: -math.fsum(result.chances)):  # of equal ones, the first
-        gained = each.chances - results[0].chances  # the same people: their common part is no noise
-        if float(gained.mean()) > NOISE * float(gained.std()) / math.sqrt(len(gained)):
-            return each
-    return results[0]

@@ -267,13 +267,17 @@ def test_claims_in_order_of_margin_are_more_confident_than_as_many_with_the_most
 
 
 def test_the_number_of_confident_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
+    """By the truth and by the probabilities: so no statement about claims contradicts the highest probability."""
     people, users = assess_people(whole)
-    expected = users.with_columns(pl.col("expected_correct").mean().over("margin"))  # equal margins are in no order
-    in_order = expected.sort("margin", descending=True)["expected_correct"].cum_sum().to_numpy()
+    expected = users.with_columns(pl.col("expected_correct").mean().over("probability"))  # equal ones are in no order
+    in_order = expected.sort("probability", descending=True)
     n = np.arange(1, 121)
+    right, said = (in_order[name].cum_sum().to_numpy() / n for name in ("expected_correct", "probability"))
     for confident in people.confident:
-        reached = n[(in_order / n >= confident.level - 1e-12) & (n >= 10)]
+        reached = n[(right >= confident.level - 1e-12) & (said >= confident.level - 1e-12) & (n >= 10)]
         assert confident.n_claims == (reached.max() if len(reached) else 0)
+        assert people.confidence is not None
+        assert confident.n_claims == 0 or people.confidence.highest >= confident.level
 
 
 def test_equal_people_are_in_no_order() -> None:

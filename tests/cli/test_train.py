@@ -65,7 +65,7 @@ def test_auto_trains_first_and_says_why(shell: Shell, weeks: list[str]) -> None:
         shell("match", weeks[2], weeks[3], "--weight", "auto", "--train", weeks[0], weeks[1], "--json").stdout
     )
     expected = hp.train(*(hp.read_histograms(file) for file in weeks[:2]))
-    assert found["weight"] == expected.weight_for("joint").name
+    assert found["weight"] == expected.weight.name
     assert found["chosen"].startswith(chosen_in_training(expected))
 
 
@@ -117,7 +117,7 @@ def test_with_training_a_match_says_how_likely_each_pair_is_right(
     found = json.loads(shell("match", weeks[2], weeks[3], *trained, "--json").stdout)
     one, other, released, known = (hp.read_histograms(file) for file in weeks)
     training = hp.train(one, other)
-    matching = hp.match(released, known, weight=training.weight_for("joint"))
+    matching = hp.match(released, known, weight=training.weight)
     said = training.for_tables(released, known).probabilities(matching, released, known)
     assert [pair["probability"] for pair in found["pairs"]] == said.tolist()
     assert pl.read_csv(out)["probability"].to_list() == pytest.approx(said.tolist())

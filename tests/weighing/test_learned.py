@@ -8,7 +8,7 @@ import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.truth import CommonUsers, common_users
 from habitprint.weighing import Weight, learned
-from habitprint.weighing.learned import BASIS, fit_on_other_half, fit_weight, surprise_of
+from habitprint.weighing.learned import BASIS, fit_on_other_half, fit_weight, surprises_of
 
 
 def log_probability(released: hp.Histograms, known: hp.Histograms, weight: Weight, pairs: CommonUsers) -> float:
@@ -47,8 +47,8 @@ def test_the_surprise_is_that_of_a_softmax_and_its_slope_is_its_slope() -> None:
             total -= np.log(own / (own + others))
         return total
 
-    value, slope = surprise_of(theta, true, rivals, offsets)
-    assert value == pytest.approx(by_definition(theta), rel=1e-12)
+    values, slope = surprises_of(theta, true, rivals, offsets)
+    assert values.sum() == pytest.approx(by_definition(theta), rel=1e-12)
     assert slope == pytest.approx(optimize.approx_fprime(theta, by_definition), rel=1e-5)
 
 

@@ -65,7 +65,7 @@ class Confidence:
     highest
         The highest probability of all.
     most_confident
-        The rate of the most confident claims: a tenth of all, at least fifty, by probability.
+        The rate of the most confident claims: a tenth of all, at least fifty.
     reliability
         Whether the probabilities are right.
 
@@ -109,7 +109,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class ConfidentClaims:
-    """The number of claims, from the largest margin on, with a precision of at least `level`; zero for none."""
+    """The number of most confident claims with a precision of at least `level`; zero for none."""
 
     level: float
     n_claims: int
@@ -184,7 +184,9 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
     numbers = _some_numbers(SHARES_OF_CLAIMS, joint.matching.size)
-    by_margin = [Claims("margin", *each) for each in zip(numbers, ranked.precisions(numbers), strict=True)]
+    by_margin = [
+        Claims("margin", *each) for each in zip(numbers, ranked.precisions(numbers, ranked.margins), strict=True)
+    ]
     people = People(
         claims=(*by_margin, *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         confident=tuple(ranked.confident_claims(level) for level in LEVELS),
@@ -199,9 +201,10 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
 
 
 def look_closer(joint: AttackResult, progress: Progress = silent) -> tuple[Rate, Confidence | None]:
-    """Return how confident the claims of a joint attack are: by margin, and one by one if enough people teach that.
+    """Return how often the most confident claims of a joint attack are right, and the confidence of each claim.
 
-    By margin it is the precision of the 5% of all claims, at least 50, with the largest margins.
+    The first is the precision of the 5% of all claims, at least 50, that are most confident: by probability, or by
+    margin where too few people teach probabilities.
 
     Examples
     --------
@@ -233,9 +236,14 @@ class _Ranked:
         return cls(joint, margins, _chances(joint, matching), probabilities)
 
     @property
+    def confidences(self) -> Floats:
+        """Return the order of the most confident claims: probabilities, or margins where there are none."""
+        return self.margins if self.probabilities is None else self.probabilities
+
+    @property
     def most_confident(self) -> Rate:
-        """Return the precision of the most confident claims, by margin."""
-        return self.precisions([self._n_confident(CONFIDENT_SHARE)])[0]
+        """Return the precision of the most confident claims."""
+        return self.precisions([self._n_confident(CONFIDENT_SHARE)], self.confidences)[0]
 
     @property
     def confidence(self) -> Confidence | None:
@@ -255,19 +263,20 @@ class _Ranked:
         n = len(self.chances)
         return min(n, max(FEWEST_CONFIDENT, math.ceil(share * n)))
 
-    def precisions(self, numbers: Sequence[int], by: Floats | None = None) -> list[Rate]:
-        """Return the precision of the first claims, for some numbers of them, from the largest margin or value on."""
-        ranks = self.margins if by is None else by
-        rates = training.confident_rates(ranks, self.chances, numbers, _by_chance(self.joint))
+    def precisions(self, numbers: Sequence[int], by: Floats) -> list[Rate]:
+        """Return the precision of the first claims, for some numbers of them, from the largest value on."""
+        rates = training.confident_rates(by, self.chances, numbers, _by_chance(self.joint))
         return [_capped(rate, self.joint) for rate in rates]
 
     def confident_claims(self, level: float) -> ConfidentClaims:
-        """Return how many of the first claims, from the largest margin on, are as precise as a level."""
-        _, which = np.unique(-self.margins, return_inverse=True)
-        mean = np.bincount(which, weights=self.chances) / np.bincount(which)  # equal margins are in no order
+        """Return how many of the first claims are as precise as a level: by the truth, and by their probabilities."""
+        _, which = np.unique(-self.confidences, return_inverse=True)
         numbers = np.arange(1, len(which) + 1)
-        is_enough = numbers >= min(FEWEST_CLAIMS, len(numbers))
-        reached = numbers[(np.cumsum(mean[np.sort(which)]) >= level * numbers) & is_enough]
+        is_reached = numbers >= min(FEWEST_CLAIMS, len(numbers))
+        for shares in (self.chances, self.chances if self.probabilities is None else self.probabilities):
+            mean = np.bincount(which, weights=shares) / np.bincount(which)  # equal ones are in no order
+            is_reached &= np.cumsum(mean[np.sort(which)]) >= level * numbers
+        reached = numbers[is_reached]
         return ConfidentClaims(level, int(reached[-1]) if len(reached) else 0)
 
     def margin_classes(self) -> tuple[MarginClass, ...]:

@@ -143,7 +143,7 @@ def _measure(
     found = options.read(released, known, spec, progress, needs_truth=True)
     if found.release.steps or is_release(released):
         raise InputError(f"{released} is a protected table", why=NOT_PROTECTED, fix="forecast its original")
-    chosen = options.choose(options.method, released=released, spec=spec, seed=options.seed, progress=progress)
+    chosen = options.choose(released=released, spec=spec, seed=options.seed, progress=progress)
     if options.method == "one-by-one":
         impostors = hp.count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
         return impostors, chosen.words

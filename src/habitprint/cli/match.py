@@ -155,9 +155,7 @@ def _match_here(
     files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions, progress: Progress
 ) -> _Found:
     both = tables.read(Path(files[0]), Path(files[1]), spec, progress)
-    chosen = tables.choose(
-        how.method, how.direction, released=Path(files[0]), spec=spec, seed=how.seed, progress=progress
-    )
+    chosen = tables.choose(released=Path(files[0]), spec=spec, seed=how.seed, progress=progress)
     matching = hp.match(both.released, both.known, options=how, weight=chosen.weight, progress=progress)
     result = None if both.truth is None else hp.evaluate(matching, both.released, both.known, both.truth)
     pairs, notes = matching.to_table(), both.notes(chosen, result)
@@ -193,7 +191,7 @@ def _match_on_spark(
         spark.refuse_outputs([out], files, overwrite=force)
     released, known = (spark.read_counts(name, spec.columns, progress) for name in files)
     truth = tables.truth if tables.truth_file is None else read_table(tables.truth_file)
-    chosen = tables.choose(how.method, how.direction, released=Path(files[0]), seed=how.seed, progress=progress)
+    chosen = tables.choose(released=Path(files[0]), seed=how.seed, progress=progress)
     matching = hp.match(released, known, backend=spark, options=how, weight=chosen.weight, progress=progress)
     result = None if truth is None else matching.evaluate(truth, progress)
     if result is not None:
@@ -396,8 +394,9 @@ def train(
     [bold]What it does[/bold]
 
     An attacker can do this with two periods of their own data. The command tries all weights, and one that it trains on
-    these people. Use the best weight with [bold]habitprint match --weight FILE[/bold]. For a protected release, first
-    protect A in the same way (habitprint protect --keep-ids).
+    these people. It keeps the paper's weight unless true pairs are clearly more probable by another one that
+    re-identifies as many people. Use the chosen weight with [bold]habitprint match --weight FILE[/bold]. For a
+    protected release, first protect A in the same way (habitprint protect --keep-ids).
 
     Parameters
     ----------
@@ -406,7 +405,7 @@ def train(
     known_file
         Table of the same people in another period.
     out
-        File for the best weight, .json.
+        File for the chosen weight, .json.
     """
     if out is not None:
         check_target(out, overwrite=force)
@@ -422,6 +421,11 @@ def train(
         "trained": about_evidence(found.trained.by_kind),
         "n_people": found.trained.n_people,
         "seed": found.seed,
+        "weights": [
+            {"weight": each.weight.name, "log_likelihood": each.log_likelihood, "advantage": each.advantage}
+            | {"standard_error": each.standard_error, "is_chosen": each is found.chosen}
+            for each in found.scores
+        ],
         "attacks": [
             {name: getattr(each.outcome, name) for name in ("name", "weight", "method", "direction")}
             | {"identified": each.rate.value, "interval": each.rate.interval}

@@ -17,7 +17,6 @@ from habitprint.formatting import counted
 from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.io.files import require_file
 from habitprint.io.tables import read_table
-from habitprint.matching import Direction, Method
 from habitprint.mechanisms.exposure import looks_protected
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.progress import Progress, silent
@@ -179,17 +178,8 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
     ] = PAPERS
     train: Annotated[tuple[Path, Path] | None, flag(panel=ATTACKER, metavar="A B")] = None
 
-    def choose(
-        self,
-        method: Method = "joint",
-        direction: Direction = "released-to-known",
-        *,
-        released: Path,
-        spec: TableSpec | None = None,
-        seed: int,
-        progress: Progress,
-    ) -> ChosenWeight:
-        """Return the weight for one method.
+    def choose(self, *, released: Path, spec: TableSpec | None = None, seed: int, progress: Progress) -> ChosenWeight:
+        """Return the weight to match with.
 
         Examples
         --------
@@ -209,8 +199,7 @@ class AttackOptions(TableOptions, frozen=True, kw_only=True):
         refuse_to_train_on(released, self.train)
         found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
         training = hp.train(found.released, found.known, seed=seed, progress=progress)
-        weight = training.weight_for(method, direction)
-        return ChosenWeight(weight, f"{chosen_in_training(training)} The weight used here: {weight.name}.", training)
+        return ChosenWeight(training.weight, chosen_in_training(training), training)
 
 
 def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:

@@ -12,10 +12,11 @@ smaller of two numbers. The first is the shortest way from i to the hub plus tha
 gives it for all users. The second is the shortest way from i to j without the hub; its search may stop where the hub is
 nearer.
 
-The probability of a pair is computed from three scores. Let s_ij be the gain of a pair by a weight whose gains are
-logarithms of likelihoods, such as a trained weight. Seen from the released user i, the partner is j with probability
-exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the known user j, it is i with probability exp(s_ij) / Σ_k
-exp(s_kj) among all released users k. The third score is the margin of the pair: the loss of the best total without it.
+The probability of a pair is computed from three scores and two traits. Let s_ij be the gain of a pair by a weight whose
+gains are logarithms of likelihoods, such as a trained weight. Seen from the released user i, the partner is j with
+probability exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the known user j, it is i with probability
+exp(s_ij) / Σ_k exp(s_kj) among all released users k. The third score is the margin of the pair: the loss of the best
+total without it. The traits are the number of places that both users visit, and the mean rarity of these.
 
 Users with equal shares are indistinguishable. Between a class A of equal released users and a class B of equal known
 ones there is room for min(|A|, |B|) true pairs, so both probabilities are those that such a place is filled: |A|·|B| /
@@ -281,10 +282,13 @@ class PairScores(ReadOnly):
         The loss of the best total without the pair, by the weight of the matching (`habitprint.pair_margins`).
     n_identical
         The number of indistinguishable pairs per true one: the larger number of equal users of both sides.
+    n_shared, rarity
+        The traits: the number of places that both users visit, and the mean rarity of these among known users.
 
     Examples
     --------
-    >>> scores = PairScores(np.array([2.0, 1.0]), np.array([0.5, 3.0]), np.array([0.1, 0.0]), np.array([1, 2]))
+    >>> odds, margins, counts = np.array([2.0, 1.0]), np.array([0.1, 0.0]), np.array([1, 2])
+    >>> scores = PairScores(odds, np.array([0.5, 3.0]), margins, counts, counts, np.array([0.2, 0.4]))
     >>> scores.take(np.array([1])).odds.tolist()
     [2.0]
     """
@@ -293,6 +297,8 @@ class PairScores(ReadOnly):
     known: Floats
     margins: Floats
     n_identical: Indices
+    n_shared: Indices
+    rarity: Floats
 
     @classmethod
     def together(cls, parts: Sequence["PairScores"]) -> "PairScores":
@@ -358,7 +364,16 @@ def pair_scores(
         _log_odds(gains, n_identical, _log_sums(theirs, mine, sides.evidence_back)[columns]),
         np.array(margins),
         n_identical,
+        *_traits(sides, rows, columns),
     )
+
+
+def _traits(sides: Sides, rows: Indices, columns: Indices) -> tuple[Indices, Floats]:
+    """Return the number of places that both users of each pair visit, and the mean rarity of these places."""
+    ours, theirs = (shares.astype(np.bool_) for shares in (sides.released[rows], sides.known[columns]))
+    both = ours.multiply(theirs).tocsr()
+    n_shared = np.diff(both.indptr)
+    return n_shared, np.asarray((both @ sides.facts.rarity) / np.maximum(n_shared, 1), np.float64)
 
 
 def _log_odds(gains: Floats, n_identical: Indices, log_sums: Floats) -> Floats:

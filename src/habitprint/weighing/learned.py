@@ -1,4 +1,4 @@
-"""A weight trained on pairs whose truth is known, by conditional logit, and the file of a weight.
+"""A weight trained on pairs whose truth is known, by conditional logit; how likely weights make pairs; weight files.
 
 Let s_ij = Σ_t θ_t x_ijt be the gain of a pair, where x_ijt is the part of term t. The model: released user i is known
 user j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k, and in the other direction likewise. θ ≥ 0
@@ -30,6 +30,7 @@ from habitprint.weighing.gains import gain_blocks, pair_terms
 
 RIDGE = 1e-5
 MOST_PEOPLE = 400  # to learn from, in each direction: a few hundred pairs settle six numbers
+MOST_JUDGED = 1_000  # people on whom weights are compared
 N_NEAREST, N_DRAWN = 60, 60  # rivals of each: the nearest, and others drawn among the rest
 NEGLIGIBLE = 1e-6  # the share of a term in the gain of true partners: a term below it is left out
 LEARNED = "learned"
@@ -64,6 +65,15 @@ class _Choices:
     def scaled_by(self, scale: Floats) -> "_Choices":
         """Return the same with terms in other units."""
         return _Choices(self.true / scale, self.rivals / scale, self.offsets)
+
+    @property
+    def summed(self) -> "_Choices":
+        """Return the same with the sum of all terms as the only term."""
+        return _Choices(self.true.sum(axis=-1, keepdims=True), self.rivals.sum(axis=-1, keepdims=True), self.offsets)
+
+    def of(self, is_mine: Booleans) -> "_Choices":
+        """Return the same for some of the users."""
+        return _Choices(self.true[is_mine], self.rivals[is_mine], self.offsets[is_mine])
 
 
 def fit_weight(
@@ -154,6 +164,68 @@ def fit_on_other_half(
     )
 
 
+def log_likelihoods(
+    released: Histograms,
+    known: Histograms,
+    common: CommonUsers,
+    halves: tuple[Weight, Weight],
+    is_first: Booleans,
+    *,
+    seed: int = 0,
+) -> Floats:
+    """Return how likely a weight makes the true partner of each person, on people to whom nothing was fitted.
+
+    With a temperature β, released user i is known user j with probability exp(β s_ij) / Σ_k exp(β s_ik), where s is the
+    gain by the weight; and in the other direction likewise. The temperature for each half of the people is fitted to
+    the other half, so gains in any unit can be compared. Of many people a random part is judged: the same people for
+    every weight, if the seed is the same.
+
+    Parameters
+    ----------
+    released, known, common
+        Two tables over the same places, and the true pairs.
+    halves
+        The weight for the first half of the people, and that for the second.
+    is_first
+        Whether each common user is in the first half.
+    seed
+        Draws the people who are judged, and the rivals that stand for the rest.
+
+    Returns
+    -------
+    Floats
+        The mean logarithm of both probabilities, of each person who is judged.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> released, known = hp.align(*hp.datasets.town(60, 20))
+    >>> common, is_first = common_users("same-id", released.users, known.users), np.arange(60) < 30
+    >>> def mean(name: str) -> float:
+    ...     weight = find_weight(name)
+    ...     return float(log_likelihoods(released, known, common, (weight, weight), is_first).mean())
+    >>> mean("dot") < mean("rarity") < 0
+    True
+    """
+    drawn = np.sort(np.random.default_rng(seed).permutation(common.n)[:MOST_JUDGED])
+    rows, columns, is_first = common.released[drawn], common.known[drawn], is_first[drawn]
+    judged = {}
+    for weight in dict.fromkeys(halves):
+        sides, random = Sides.of(released, known, weight), np.random.default_rng(seed)
+        ways = [_gather(sides, rows, columns, random, is_back=is_back) for is_back in (False, True)]
+        judged[weight] = [way.summed for way in ways]
+    found = np.zeros(len(drawn))
+    for weight, is_mine in zip(halves, (is_first, ~is_first), strict=True):
+        ways = judged[weight]
+        size = np.mean([way.true.mean(axis=0) for way in ways], axis=0)
+        ways = [way.scaled_by(np.where(size > 0, size, 1.0)) for way in ways]
+        temperature = _most_likely([way.of(~is_mine) for way in ways])
+        for way in ways:
+            found[is_mine] -= surprises_of(temperature, *vars(way.of(is_mine)).values())[0] / len(ways)
+    return found
+
+
 def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Generator, *, is_back: bool) -> _Choices:
     """Return the evidence for the true partners of some users and for their rivals, seen from one side."""
     mine, true = (columns, rows) if is_back else (rows, columns)
@@ -201,8 +273,8 @@ def _most_likely(choices: list[_Choices]) -> Floats:
     def loss(theta: Floats) -> tuple[float, Floats]:
         value, slope = RIDGE * float(theta @ theta), 2 * RIDGE * theta
         for each in choices:
-            surprise, added = surprise_of(theta, each.true, each.rivals, each.offsets)
-            value, slope = value + surprise / n, slope + added / n
+            surprises, added = surprises_of(theta, each.true, each.rivals, each.offsets)
+            value, slope = value + float(surprises.sum()) / n, slope + added / n
         return value, slope
 
     # Truncated Newton: six numbers are no work for the threads of a linear-algebra library.
@@ -211,11 +283,11 @@ def _most_likely(choices: list[_Choices]) -> Floats:
 
 
 @kernel
-def surprise_of(theta: Floats, true: Floats, rivals: Floats, offsets: Floats) -> tuple[float, Floats]:
-    """Return minus the logarithm of the probability of all true partners, and its slope in θ."""
+def surprises_of(theta: Floats, true: Floats, rivals: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+    """Return minus the logarithm of the probability of each true partner, and the slope of their sum in θ."""
     n, m, n_terms = rivals.shape
     scores = np.empty(m)
-    value, slope = 0.0, np.zeros(n_terms)
+    values, slope = np.empty(n), np.zeros(n_terms)
     for i in range(n):
         score = 0.0
         for t in range(n_terms):
@@ -230,14 +302,14 @@ def surprise_of(theta: Floats, true: Floats, rivals: Floats, offsets: Floats) ->
         for k in range(m):
             scores[k] = math.exp(scores[k] - top)
             total += scores[k]
-        value += top + math.log(total) - score
+        values[i] = top + math.log(total) - score
         own = math.exp(score - top) / total
         for t in range(n_terms):
             slope[t] += (own - 1.0) * true[i, t]
         for k in range(m):
             for t in range(n_terms):
                 slope[t] += scores[k] / total * rivals[i, k, t]
-    return value, slope
+    return values, slope
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):

@@ -139,7 +139,7 @@ def _people(audit: Audit, reliability: Figure | None, claims: Figure | None) -> 
         Text(_who_is_named(audit)),
         *certain,
         reliability,
-        Text("The attacker can also order claims by margin. This is how many claims they can make at each precision."),
+        Text("The attacker can make only their most confident claims. This is how many, at each precision."),
         people.claims_tiles(found),
         Text(f"Of the {most_confident.n:,} most confident claims, this share is right: {most_confident.words}."),
         None if options.confident_target is None else Text(verdict.about_most_confident(audit)),

@@ -134,7 +134,7 @@ def tell_training(found: Training) -> list[Block]:
     """
     ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
     shown = dict.fromkeys([*ordered[:N_ATTACKS], found.paper, found.best])
-    marks = {True: " (best)", False: ""}
+    marks = {True: " (chosen)", False: ""}
     rates = [(f"{each.outcome.name}{marks[each is found.best]}", each.rate, each is found.best) for each in shown]
     evidence = about_evidence(found.trained.by_kind)
     return [
@@ -391,19 +391,22 @@ def how_trained(trained: AttackerTraining) -> str:
 
 
 def chosen_in_training(found: Training) -> str:
-    """Say which attack was chosen in training, and why.
+    """Say which weight was chosen in training, and why.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> chosen_in_training(hp.train(*hp.datasets.town(80, 30)))[:62]
-    'In training on 80 people, no attack is clearly better than the'
+    >>> chosen_in_training(hp.train(*hp.datasets.town(80, 30)))[:58]
+    'Training on 80 people keeps the paper’s weight, jensen-sha'
     """
-    paper = f"the paper's attack ({found.paper.outcome.name}: {percent(found.paper.rate.value)})"
-    better = "no attack is"
-    if found.best is not found.paper:
-        better = f"{found.best.outcome.name} ({percent(found.best.rate.value)}) is"
-    return f"In training on {found.trained.n_people:,} people, {better} clearly better than {paper}."
+    paper = found.scores[0]
+    other = found.chosen
+    if other is paper:
+        other = max(found.scores[1:], key=lambda each: each.advantage)
+    times, low, high = other.times
+    told = {"found": found, "paper": paper.weight.name, "other": other.weight.name}
+    name = "weight kept" if found.chosen is paper else "weight chosen"
+    return fixed_text(name, **told, times=times, low=low, high=high)
 
 
 def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
