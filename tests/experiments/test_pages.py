@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 from small import town_source
@@ -26,7 +27,8 @@ from habitprint.experiments import (
 )
 from habitprint.experiments import sources as sources_module
 from habitprint.experiments.claims import Leads
-from habitprint.experiments.layouts import Evidence
+from habitprint.experiments.jobs import MeasuredAttack
+from habitprint.experiments.layouts import LAYOUTS, Evidence
 from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.run import judge, mark, read_index
 from habitprint.experiments.spec import SIGNS
@@ -200,6 +202,27 @@ def test_a_bound_of_the_paper_is_drawn_as_one_and_the_papers_signs_are_explained
     assert ">more than this<" in svg
     assert ">this number<" not in svg
     assert "| more than 50.0% |" in (out / "figure-top-sites.md").read_text()
+
+
+def test_growth_is_the_power_of_the_number_of_users() -> None:
+    """Seconds that grow with the square, with the number itself, and with its cube."""
+    parts = Part(data="calls", varies="n_users", values=(10, 20, 40), tasks=("timing",))
+    experiment = Experiment(name="x", title="x", parts=(parts,), layout="growth", columns=("users", "weights_s"))
+    sources = {"calls": town_source(60, name="calls")}
+    shared, done = SharedData(sources), {}  # type: ignore[arg-type]
+    for job in parts.jobs():
+        one = measure(job, shared, seed=0)
+        assert isinstance(one.result, MeasuredAttack)
+        assert one.result.seconds.keys() == {"weights", "matching", "proof"}
+        n = float(one.result.n_users)
+        timed = msgspec.structs.replace(one.result, seconds={"weights": n * n / 100, "matching": n, "proof": n**3})
+        done[job] = msgspec.structs.replace(one, result=timed)
+    page = "\n".join(LAYOUTS["growth"](Evidence(experiment, done, sources)).markdown)  # type: ignore[arg-type]
+    assert re.findall(r"\| (\w+) \|.* N to the power (-?[\d.]+) \|", page) == [
+        ("weights", "2.00"),
+        ("matching", "1.00"),
+        ("proof", "3.00"),
+    ]
 
 
 def test_no_local_path_is_in_any_output(made: tuple[Path, Reproduction]) -> None:

@@ -126,6 +126,14 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     assert rate is not None
     assert rate.n == 5
     assert rate.value > rate.by_chance
+    few = [
+        result(
+            MeasuredAttack, shared, Job(data="geolife", setting=Setting(side=1000.0, n_users=3), task=task, repeat=1)
+        )
+        for task in ("joint", "markov-stationary", "markov-stat-prox")
+    ]
+    assert [one.found.n_common for one in few] == [3, 3, 3]
+    assert len({tuple(one.users) for one in few}) == 1  # histograms and chains of the same users
     weeks = result(Description, shared, Job(data="geolife", task="active-weeks"))
     assert len({user for user, _ in weeks.rows}) == 6
     assert sorted(Counter(user for user, _ in weeks.rows).values())[1:] == [4, 4, 4, 4, 4]

@@ -529,3 +529,16 @@ def test_a_seed_is_a_whole_number(seed: object) -> None:
     chains = mobility_chains(walk(1, AT_HOME))
     with pytest.raises(hp.InputError, match="not a whole number"):
         match_chains(chains, chains, seed=seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", CHAIN_DISTANCES)
+def test_some_users_are_matched_as_if_there_were_no_others(kind: ChainDistance) -> None:
+    points = [population(9, seed) for seed in (1, 2)]
+    some = pl.Series([1, 4, 5, 8])
+    whole = match_chains(*map(mobility_chains, points), kind=kind, users=some, seed=3)
+    alone = [mobility_chains(side.filter(pl.col("user").is_in(some.implode()))) for side in points]
+    expected = match_chains(*alone, kind=kind, seed=3)
+    assert whole.to_table().equals(expected.to_table())
+    assert evaluate_chains(whole) == evaluate_chains(expected)
+    with pytest.raises(hp.InputError, match="none of the users has a chain"):
+        match_chains(*alone, kind=kind, users=pl.Series([77]))
