@@ -66,13 +66,17 @@ def test_two_tables_are_released_with_the_options_of_their_audit(
         table.to_table().rename({"count": "visits"}).write_csv(name)
     Path("places.csv").write_text("place\nplace-1\n")
     with only_groups():
-        options = ["--count", "visits", "--sensitive", "places.csv", *AUDIT]
+        options = ["--count", "visits", "--sensitive", "places.csv", "--name", "Calls", *AUDIT]
         assert run(monkeypatch, "audit", "week1.csv", "week2.csv", *options) == 0
         command = printed_command(capsys)
         assert command[:4] == ["release", "week1.csv", "--known", "week2.csv"]
         assert run(monkeypatch, *command) == 0
-    final = hp.read_audit("audit-release/internal")
+    final = hp.read_audit("audit-release")
     assert final.verdict.passes
+    assert final.run.command is not None
+    assert "&& habitprint release 'Calls, released' --advice audit" in final.run.command
+    assert "--known 'Calls, known'" in final.run.command
+    assert "week" not in final.run.command
     for trial in hp.read_audit("audit").protections.advised, final.protections.trials[0]:
         assert trial is not None
         assert trial.singling_out is not None
@@ -92,8 +96,8 @@ def test_two_tables_are_released_with_the_options_of_their_audit(
         assert run(monkeypatch, "release", *words, "--count", "visits", "--advice", "audit", "--out", "other") == 2
         assert said in capsys.readouterr().err
     # A second draw beside the first one shows more than either.
-    assert run(monkeypatch, *command, "--force") == 0
-    assert "The difference of two files can show" in " ".join(capsys.readouterr().err.split())
+    assert any(run(monkeypatch, *command, "--force") == 0 for _ in range(3))  # one draw may miss the target
+    assert "difference of two files can show" in " ".join(capsys.readouterr().err.split())
 
 
 def test_no_page_of_an_audit_names_ids_that_were_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,8 +123,7 @@ def test_rows_of_a_database_have_a_fingerprint_and_the_printed_command_keeps_the
 ) -> None:
     rows = events_of_town()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("habitprint.io.databases._by_sqlalchemy", lambda *_: rows)
-    monkeypatch.setattr("habitprint.io.databases._require_driver", lambda *_, **__: None)
+    monkeypatch.setattr("habitprint.io.databases._query", lambda *_: rows)
     words = ("--sql", "select * from calls", "--user", "the caller")
     with only_groups():
         assert run(monkeypatch, "audit", "mysql+x://me:secret@host/calls", *words, *AUDIT) == 0

@@ -5,12 +5,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 import habitprint as hp
 from habitprint.auditing.preparation import Subject, prepare
 from habitprint.auditing.releasing import ReleaseFolder, ToRelease
 from habitprint.cli import events as of_events
-from habitprint.cli.audit import command_in_words, hash_inputs, subject_of_events, with_files, without_folder
+from habitprint.cli.audit import (
+    command_in_words,
+    hash_inputs,
+    names_of_files,
+    subject_of_events,
+    with_files,
+    without_folder,
+)
 from habitprint.cli.options import ForceOption, JsonOption, OtherReleases, SensitivePlaces, given, refuse
 from habitprint.cli.screen import GATE_FAILED, Screen, print_json_text
 from habitprint.cli.tables import TableOptions
@@ -189,7 +197,12 @@ def _refuse_changed(data: Sequence[hp.InputFile], further: Sequence[hp.InputFile
 
 def _command(file: str, before: hp.Audit, beside: ReleaseFiles, table: TableSpec) -> str:
     """Return the two command lines that led to the release, without folders."""
-    named = before.run.source if before.options.name is not None else without_folder(file)
+    named, name = without_folder(file), before.options.name
+    if beside.known is not None:
+        named, known = names_of_files([Path(file), beside.known], name)
+        beside = structs.replace(beside, known=Path(known))
+    elif name is not None:
+        named = before.run.source
     own = command_in_words([named], [*given(beside), *given(table)], "release")
     return own if before.run.command is None else f"{before.run.command} && {own}"
 
