@@ -129,9 +129,7 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
         geolife = DataSource(
             "geolife", words, "real", fingerprint, lambda: Data(read(), TUESDAY_WEEKS, box=datasets.BEIJING)
         )
-    table = DataSource(
-        "illustration", "the paper's first table, an invented example", "real", fingerprint="", open=None
-    )
+    table = DataSource("illustration", "four students, an invented example", "real", fingerprint="", open=None)
     return {source.name: source for source in (table, *calls, web, geolife)}
 
 
