@@ -19,7 +19,6 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from habitprint.errors import InputError, first_line
 from habitprint.progress import Progress, silent
@@ -214,13 +213,13 @@ def to_spark(session: SparkSession, table: pl.DataFrame) -> DataFrame:
 
 
 def map_tables(
-    frame: DataFrame, function: Callable[[Iterator[pl.DataFrame]], Iterable[pl.DataFrame]], schema: StructType | str
+    frame: DataFrame, function: Callable[[Iterator[pl.DataFrame]], Iterable[pl.DataFrame]], nothing: pl.DataFrame
 ) -> DataFrame:
-    """Return the tables that a function makes of those of each task.
+    """Return the tables that a function makes of those of each task; they have the columns of a table without rows.
 
     Examples
     --------
-    >>> map_tables(connect("local[2]").range(3), lambda tables: tables, "id long").count()
+    >>> map_tables(connect("local[2]").range(3), lambda tables: tables, pl.DataFrame(schema={"id": pl.Int64})).count()
     3
     """
 
@@ -228,16 +227,16 @@ def map_tables(
         for table in function(pl.DataFrame(pl.from_arrow(batch)) for batch in batches):
             yield from table.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
 
-    return frame.mapInArrow(run, schema)
+    return frame.mapInArrow(run, to_spark(frame.sparkSession, nothing).schema)
 
 
-def map_users(frame: DataFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: str) -> DataFrame:
+def map_users(frame: DataFrame, function: Callable[[pl.DataFrame], pl.DataFrame]) -> DataFrame:
     """Return the tables that a function makes of all rows of some users: no user is in two of them.
 
     Examples
     --------
     >>> frame = connect("local[2]").createDataFrame([(7, 1), (7, 2)], ["user", "n"])
-    >>> map_users(frame, lambda rows: rows.select(pl.col("n").sum()), "n long").first()
+    >>> map_users(frame, lambda rows: rows.select(pl.col("n").sum())).first()
     Row(n=3)
     """
 
@@ -245,7 +244,7 @@ def map_users(frame: DataFrame, function: Callable[[pl.DataFrame], pl.DataFrame]
         if rows := [table for table in tables if table.height]:
             yield function(pl.concat(rows))
 
-    return map_tables(frame.repartition("user"), run, schema)
+    return map_tables(frame.repartition("user"), run, function(collect(frame.limit(0), "finding columns")))
 
 
 def local_path(session: SparkSession, name: str) -> Path | None:

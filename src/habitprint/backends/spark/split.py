@@ -22,7 +22,7 @@ from pyspark.sql.types import DecimalType
 
 from habitprint import periods
 from habitprint.auditing.preparation import RemoteSplit
-from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job, to_spark
+from habitprint.backends.spark.session import address_of, collect, kept, map_tables, map_users, run_job
 from habitprint.checks import Finding
 from habitprint.checks.check import check_days, check_excel, check_names, check_unused
 from habitprint.errors import InputError, first_few
@@ -170,7 +170,7 @@ class SparkEvents:
         return map_tables(
             self.frame,
             lambda tables: (function(recipe.events(rows)).collect() for rows in recipe.without_headers(tables)),
-            to_spark(self.frame.sparkSession, nothing).schema,
+            nothing,
         )
 
 
@@ -292,7 +292,7 @@ def _detected(
                 lambda tables: (
                     recipe.opened(rows).frame.select(that_tell).collect() for rows in recipe.without_headers(tables)
                 ),
-                "time string",
+                pl.DataFrame(schema={"time": pl.String}),
             )
             told_times = collect(told.distinct(), "looking at times", progress).rename({"time": time})
             times = pl.concat([times, told_times])
@@ -430,7 +430,7 @@ def _settled(
     if isinstance(period, periods.HalvesOfRows):
         return FoundPeriod(period.cut(calendar), period.how)
     if isinstance(period, periods.BusiestWeeks):
-        both = map_users(usable, lambda rows: period.count_active(_day_table(rows)), "week bigint, len bigint")
+        both = map_users(usable, lambda rows: period.count_active(_day_table(rows)))
         found = collect(both.groupBy("week").agg(sf.sum("len").alias("len")), "finding the periods", progress)
         return FoundPeriod(period.busiest(found, calendar.source), period.how)
     if isinstance(period, BY_USER):
@@ -484,10 +484,7 @@ def _count_parts(
             is_new=pl.int_range(pl.len()).over("user") == 0,
         )
 
-    user, place = (usable.schema[name].dataType.simpleString() for name in ("user", "place"))
-    flags = ", ".join(f"{name} boolean" for name in ("is_kept", "is_common", "is_first", "is_new"))
-    kind = "double" if in_seconds else "bigint"
-    return map_users(usable, run, f"part tinyint, user {user}, place {place}, n bigint, count {kind}, {flags}")
+    return map_users(usable, run)
 
 
 def _count_users(counted: DataFrame, progress: Progress) -> dict[int, dict[str, int]]:
