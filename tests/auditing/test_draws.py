@@ -9,7 +9,7 @@ import habitprint as hp
 from audits import run_trial
 from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing.candidates import TRIAL_SEED, UNPROTECTED, micro_aggregation, rounding, shared_places
-from habitprint.auditing.goal import FAIL, PASS, Goal, judge
+from habitprint.auditing.goal import FAIL, PASS, Goal, Judgement, judge
 from habitprint.auditing.reconstruction import TakenApart
 from habitprint.auditing.trials import Trial
 from habitprint.auditing.verdict import users_needed
@@ -39,9 +39,9 @@ def test_only_what_draws_is_drawn_again() -> None:
 
 
 def test_a_draw_is_close_to_a_target_that_a_few_more_rows_would_miss() -> None:
-    assert with_rows(1, 150).is_close_to(0.05)
-    assert not with_rows(1, 1_000).is_close_to(0.05)
-    assert not with_rows(20, 150).is_close_to(0.05)  # it misses the target: no draw is needed to tell
+    assert with_rows(1, 150).is_close_to(Goal(0.05))
+    assert not with_rows(1, 1_000).is_close_to(Goal(0.05))
+    assert not with_rows(20, 150).is_close_to(Goal(0.05))  # it misses the target: no draw is needed to tell
 
 
 def test_the_worse_of_two_draws_has_the_higher_share_of_each() -> None:
@@ -78,3 +78,17 @@ def test_fresh_draws_of_what_is_advised_rarely_miss_the_target(tables: tuple[hp.
     # A fresh draw is worse than 19 measured ones with a probability of 1/20 at most. Then more than four of 15 fresh
     # draws are worse than all of them with a probability below 1%.
     assert n_missed <= 4
+
+
+@pytest.mark.parametrize(("person_target", "expected"), [(None, PASS), (0.2, PASS), (0.05, FAIL)])
+def test_a_limit_for_each_person_also_limits_the_share_of_reconstructed_rows(
+    person_target: float | None, expected: Judgement
+) -> None:
+    goal = Goal(0.1, person_target=person_target)
+    assert judge(goal, with_rows(60, 1_000).evidence(), criteria=("reconstruction",)) is expected
+
+
+def test_what_the_deciding_risk_cannot_recommend_is_not_drawn_again() -> None:
+    small = replace(with_rows(1, 150), guaranteed=hp.GuaranteedRisk(0.2, 0.2), is_full_suite=True)
+    assert not small.is_close_to(Goal(0.05, "guaranteed"))
+    assert small.is_close_to(Goal(0.05, "measured"))

@@ -110,7 +110,7 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_protections")
 def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
-    person_target = 0.05
+    person_target = 0.1
     found = hp.audit(TOWN, target=0.25, person_target=person_target, noise=False)
     advised = found.protections.advised
     assert advised is not None

@@ -1,5 +1,7 @@
 """Every person contributes the same number of whole units, without bias."""
 
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
@@ -48,6 +50,21 @@ def test_a_group_publishes_whole_units_and_at_most_those_of_each_member(
     release = hp.microaggregate(histograms, k=k, units=units)
     assert release.guarantees == (hp.KAnonymity(k), hp.EqualContributions(units))
     assert all(check.holds for check in hp.check_guarantees(release))
+
+
+@given(
+    histograms=tables(max_users=9), k=st.integers(2, 9), units=st.integers(1, 60), least_members=st.sampled_from([1, 2])
+)
+def test_the_last_digits_of_a_value_show_nothing_but_a_ratio_of_units(
+    histograms: hp.Histograms, k: int, units: int, least_members: int
+) -> None:
+    try:
+        published = hp.microaggregate(histograms, k=k, units=units, least_members=least_members).histograms
+    except hp.InputError:  # too few users, or no place of two members
+        return
+    most = units * histograms.n_users
+    values = published.counts.data.tolist()
+    assert values == [float(Fraction(value).limit_denominator(most)) for value in values]
 
 
 def test_exact_means_and_changed_values_do_not_pass_as_units() -> None:

@@ -55,7 +55,7 @@ class Goal:
     person_target
         The highest risk allowed of any person, for an attacker who points at their row. If guaranteed, it limits the
         largest 1/m. If measured, it limits the upper end of the precision of the most confident claims. None if only
-        the mean matters. Reconstructed rows count for `target` alone.
+        the mean matters. The share of reconstructed rows must be within it, too.
     target_preset
         The rule that `target` and `person_target` come from. It is about the highest risk of any person. No attack can
         show that this risk is low. So the guarantee decides, also for an unprotected table.
@@ -68,6 +68,11 @@ class Goal:
     keep: UtilityMetric = "patterns"
     person_target: float | None = None
     target_preset: TargetPreset | None = None
+
+    @property
+    def rows_target(self) -> float:
+        """Return the largest share of people whose row may be reconstructed."""
+        return min(self.target, self.person_target or 1.0)
 
     def of_original(self, *, is_protected: bool) -> "Goal":
         """Return the rule for the audited table: one that was never protected is measured, unless a preset decides."""
@@ -108,7 +113,7 @@ def judge(
 ) -> Judgement:
     """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
 
-    The measured share of reconstructed rows must be within the target in every case. A guarantee within the target
+    The measured share of reconstructed rows must be within both targets in every case. A guarantee within the target
     covers every attack, so the measured risk is then within it too.
 
     Parameters
@@ -127,7 +132,7 @@ def judge(
     by = "guaranteed" if goal.target_preset else by or goal.decide
     judged: dict[Criterion, Judgement] = {
         "pointing": _pointing(goal, evidence, by),
-        "reconstruction": PASS if evidence.taken.is_within(goal.target) else FAIL,
+        "reconstruction": PASS if evidence.taken.is_within(goal.rows_target) else FAIL,
         "person": _person(goal, evidence, by),
         "most_confident": _most_confident(goal, evidence),
     }

@@ -149,8 +149,9 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     confident_target
         Largest precision of the attacker's most confident claims (the top 5%, at least 50 claims).
     person_target
-        Highest risk of any person, such as 10%: the probability that an attacker points at their row. With
-        --decide measured, it limits the precision of the top 10% most confident claims (at least 50).
+        Highest risk of any person, such as 10%: the probability that an attacker points at their row. The share of
+        reconstructed rows must be within it, too. With --decide measured, it limits the precision of the top 10% most
+        confident claims (at least 50).
     counts
         Also try protections that publish counts. By default only shares are published, because a person's total can
         identify them.

@@ -228,8 +228,10 @@ def release_table(
         measured, rows = f"up to {at_most(final.verdict.upper_end)} of people are re-identified", ""
         if (found := final.protections.trials[0].reconstruction) is not None:
             rows = f", up to {at_most(found.rate.high)} of rows are reconstructed"
+        goal = before.options.goal
+        target = goal.rows_target if final.verdict.reason == "rows reconstructed" else goal.target
         raise InputError(
-            f"the written table misses the target of {percent(final.verdict.target)}: {measured}{rows}",
+            f"the written table misses the target of {percent(target)}: {measured}{rows}",
             why="the protection is random, and this draw protects less than those of the audit",
             fix="audit with a lower target, and give the folder of the new audit; nothing was written",
         )

@@ -572,9 +572,9 @@ class _Runner:
 
     def _draw_again(self, candidate: Candidate, trial: Trial, attacked: SuiteResult, progress: Progress) -> Trial:
         """Return the worst of several draws where another one might miss the target, by the strongest attack."""
-        if not (candidate.is_drawn and trial.is_close_to(self.goal.target)):
-            return trial
         tables, goal = self.whole.scenario, self.goal
+        if not (candidate.is_drawn and trial.is_close_to(goal)):
+            return trial
         attack = replace(max(attacked.results, key=lambda each: each.rate.high).attack, is_cross_fitted=False)
         seeds = range(TRIAL_SEED + 1, TRIAL_SEED + min(N_DRAWS, MOST_DRAWN // tables.n_people))
         releases = candidate.redraw(Release(tables.released, tables.steps), seeds)

@@ -7,7 +7,7 @@ import polars as pl
 
 from habitprint.attacks import Outcome, Scenario, SuiteResult, strongest_of, strongest_of_each
 from habitprint.auditing.candidates import UNPROTECTED, Candidate
-from habitprint.auditing.goal import PASS, Decide, Goal, Judgement, RiskEvidence, TargetPreset, judge
+from habitprint.auditing.goal import FAIL, PASS, ROWS, Decide, Goal, Judgement, RiskEvidence, TargetPreset, judge
 from habitprint.auditing.people import Confidence
 from habitprint.auditing.reconstruction import (
     WHOLE,
@@ -172,8 +172,10 @@ class Trial:
             n_draws=self.n_draws + other.n_draws,
         )
 
-    def is_close_to(self, target: float) -> bool:
-        """Return whether another draw of the same protection might miss a target that this one meets.
+    def is_close_to(self, goal: Goal) -> bool:
+        """Return whether another draw of the same protection might miss the target that this one meets.
+
+        If this one misses it by the deciding risk, the protection is not recommended, whatever other draws show.
 
         Two draws differ by less than twice the standard deviation of the difference of two Poisson numbers. The reason:
         rows that every draw gives away vary less.
@@ -181,14 +183,14 @@ class Trial:
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0].is_close_to(0.05)
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0].is_close_to(Goal(0.05))
         False
         """
-        rates = [] if self.reconstruction is None else [self.reconstruction.rate]
-        if not self.guaranteed.is_within(target):
-            rates.append(self.risk)
-        highs = [rate.high + 2 * math.sqrt(2 * (rate.n_correct + 1)) / rate.n for rate in rates]
-        return max((rate.high for rate in rates), default=1.0) <= target < max(highs, default=0.0)
+        limits = [] if self.reconstruction is None else [(self.reconstruction.rate, goal.rows_target)]
+        if not self.guaranteed.is_within(goal.target):
+            limits.append((self.risk, goal.target))
+        further = [rate.high + 2 * math.sqrt(2 * (rate.n_correct + 1)) / rate.n > limit for rate, limit in limits]
+        return any(further) and judge(goal, self.evidence(), criteria=ROWS) is not FAIL
 
     @property
     def risks(self) -> Risks:

@@ -76,22 +76,23 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
     '100% of people can be re-identified. Target: 5%.'
     """
     verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
+    target, rows_target = verdict.target, audit.options.goal.rows_target
     people = "people" if audit.data.scope.whole is None else "sampled people"
     if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
-        return _share(audit, audit.on_all.rate, "of all people can be re-identified")
+        return _share(target, audit.on_all.rate, "of all people can be re-identified")
     match verdict.reason:
         case "guaranteed":
-            return _with_target(audit, f"Guaranteed: {_bound(audit)}.", "met")
+            return _with_target(target, f"Guaranteed: {_bound(audit)}.", "met")
         case "measured" | "above target" | "interval too wide":
-            return _share(audit, rate, f"of {people} can be re-identified")
+            return _share(target, rate, f"of {people} can be re-identified")
         case "rows reconstructed" if table.reconstruction is not None:
-            return _share(audit, table.reconstruction.rate, "of rows can be reconstructed")
+            return _share(rows_target, table.reconstruction.rate, "of rows can be reconstructed")
         case "rows reconstructed" | "reconstruction not measured":
-            return _with_target(audit, "Reconstruction of rows was not measured.", "open")
+            return _with_target(rows_target, "Reconstruction of rows was not measured.", "open")
         case "not guaranteed":
-            return _with_target(audit, f"Guarantee: {_bound(audit)}.", "open")
+            return _with_target(target, f"Guarantee: {_bound(audit)}.", "open")
         case "too few people" | "chance above target":
-            return Headline(f"{rate.n:,} people are too few to show a risk within {percent(verdict.target)}.", "open")
+            return Headline(f"{rate.n:,} people are too few to show a risk within {percent(target)}.", "open")
         case "person target":
             limit = percent(audit.options.goal.person_target or 0.0)
             return Headline(f"Some people exceed the limit per person of {limit}.", "missed")
@@ -110,19 +111,18 @@ def _bound(audit: Audit) -> str:
     return f"at most {at_most(guaranteed.stated)} of rows are pointed at correctly"
 
 
-def _with_target(audit: Audit, text: str, sign: Sign) -> Headline:
-    return Headline(f"{text} Target: {percent(audit.verdict.target)}.", sign)
+def _with_target(target: float, text: str, sign: Sign) -> Headline:
+    return Headline(f"{text} Target: {percent(target)}.", sign)
 
 
-def _share(audit: Audit, rate: Rate, what: str) -> Headline:
+def _share(target: float, rate: Rate, what: str) -> Headline:
     """Tell a measured share; where only the upper end of its interval is above the target, that end."""
-    target = audit.verdict.target
     if rate.low <= target < rate.high:
-        return _with_target(audit, f"Up to {at_most(rate.high)} {what}.", "open")
+        return _with_target(target, f"Up to {at_most(rate.high)} {what}.", "open")
     rounded = round(rate.value, 2)  # whole percents, unless they would show another result
     is_whole = rate.value >= WHOLE and rounded < 1 and (rounded > target) == (rate.low > target)
     share = f"{rate.value:.0%}" if is_whole else percent(rate.value)
-    return _with_target(audit, f"{share} {what}.", "missed" if rate.low > target else "met")
+    return _with_target(target, f"{share} {what}.", "missed" if rate.low > target else "met")
 
 
 def tiles(audit: Audit) -> Tiles:

@@ -217,23 +217,21 @@ class Microaggregate(Mechanism, frozen=True):
             draw = draw_securely if self.seed is None else draw_with(self.seed)
             given = round_to_units(shares, self.units, draw)
         means = group_means(given, labels, n_groups)
+        if self.units is not None:  # the last digits of a quotient of whole numbers show nothing but their ratio
+            means.data = np.rint(means.data * np.bincount(labels)[_row_of(means)])
         if self.least_members > 1:
-            means = _supported(means, given, labels, self.least_members)
-        elif self.units is not None:
-            means.data /= self.units
+            means = _without_rare(means, given, labels, self.least_members)
+        if self.units is not None or self.least_members > 1:
+            means.data /= np.asarray(means.sum(axis=1)).ravel()[_row_of(means)]
         return means[labels]
 
 
-def _supported(means: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
-    """Return the means of groups at places of enough members, scaled to add up to one."""
+def _without_rare(sums: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
+    """Return the sums of groups at places of enough members."""
     ones = sparse.csr_array((np.ones(given.nnz), given.indices, given.indptr), given.shape)
-    n_members = group_means(ones, labels, means.shape[0]).data * np.bincount(labels)[_row_of(means)]
-    kept = sparse.csr_array(
-        (np.where(n_members > least - 0.5, means.data, 0.0), means.indices, means.indptr), means.shape
-    )
+    n_members = group_means(ones, labels, sums.shape[0]).data * np.bincount(labels)[_row_of(sums)]
+    kept = sparse.csr_array((np.where(n_members > least - 0.5, sums.data, 0.0), sums.indices, sums.indptr), sums.shape)
     kept.eliminate_zeros()
-    row = _row_of(kept)
-    kept.data /= np.bincount(row, kept.data, kept.shape[0])[row]
     return kept
 
 
