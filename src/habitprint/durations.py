@@ -23,6 +23,7 @@ from habitprint.rates import LEVEL, Rate
 MOST_DAYS = 36_525  # a century
 RECENT = 4.1  # the slope is that between the longest length and a quarter of it
 DISCREPANCY = 0.25  # standard deviation of the logarithm of the factor by which the rise differs from a straight line
+TESTED = 16  # times the longest measured length, for which forecasts were tested
 N_FAN = 20
 
 
@@ -120,12 +121,11 @@ def forecast_length(points: Iterable[TimedRate], days: float) -> LengthForecast:
     require_number("days", days, why=why, fix=fix, above=0, below=MOST_DAYS + 1)
     if days < last:
         raise InputError(f"periods of up to {last:g} days were measured, and {days:g} are fewer", why=why, fix=fix)
-    lengths, logits = np.log([length for length, _ in recent]), np.array([_logit(each) for _, each in recent])
-    slope = max(float(np.polyfit(lengths, logits, 1)[0]), 0.0)
-    z = float(ndtri(0.5 + LEVEL / 2))
-    value = (rate.n_correct + 0.5) / (rate.n + 1)
-    error = math.sqrt(2 * rate.method.count_variance(value, value * (1 - value)) / rate.n) / (value * (1 - value))
-    of_slope = error / float(lengths[-1] - lengths[0])
+    lengths, values = np.log([length for length, _ in recent]), [_value(each) for _, each in recent]
+    logits, errors = logit(values), np.array([_error(each) for _, each in recent])
+    slope = max(float(np.polyfit(lengths, logits, 1, w=1 / errors)[0]), 0.0)
+    apart = lengths - np.average(lengths, weights=errors**-2.0)
+    z, of_slope = float(ndtri(0.5 + LEVEL / 2)), 1 / math.sqrt(float(np.sum((apart / errors) ** 2)))
 
     def at(length: float) -> LengthPoint:
         ahead = math.log(length / last)
@@ -141,5 +141,12 @@ def forecast_length(points: Iterable[TimedRate], days: float) -> LengthForecast:
     return LengthForecast(days, found.share, found.low, found.high, tuple(measured), slope, fan)
 
 
-def _logit(rate: Rate) -> float:
-    return float(logit((rate.n_correct + 0.5) / (rate.n + 1)))
+def _value(rate: Rate) -> float:
+    """Return a share that has a logit: as with half a person more."""
+    return (rate.n_correct + 0.5) / (rate.n + 1)
+
+
+def _error(rate: Rate) -> float:
+    """Return the standard deviation of the logit of a share."""
+    variance = _value(rate) * (1 - _value(rate))
+    return math.sqrt(rate.method.count_variance(_value(rate), variance) / rate.n) / variance

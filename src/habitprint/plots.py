@@ -14,6 +14,7 @@ from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
 from habitprint.io.files import Output, check_target, write_all
 from habitprint.prediction import Prediction
+from habitprint.wording.blocks import fixed_text
 from habitprint.wording.prediction import about_lengths, about_prediction
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
@@ -101,8 +102,7 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
         redealt.mark_line(point=True).encode(x=x, y=share, tooltip=tips),
         grown.mark_line(strokeDash=[2, 3], point=True).encode(x=x, y=share, tooltip=tips[:2]),
     ]
-    key = "Band: measured. Line: redealt events. Dotted: identifiable, if each observation stays worth the same."
-    subtitle = [*textwrap.wrap(about_prediction(prediction), 90), key]
+    subtitle = [*textwrap.wrap(about_prediction(prediction), 90), fixed_text("key to predictions")]
     title = alt.Title("What these events would identify if they fell at random", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 

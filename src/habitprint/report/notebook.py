@@ -39,7 +39,20 @@ from habitprint.report import charts
 from habitprint.report.render import asset, render_card
 from habitprint.training import LikelyPairs, Training
 from habitprint.wording import compare, following, people, protections, releases, risk, scope
-from habitprint.wording.blocks import Block, Card, Caution, Cell, Figure, Headline, Picture, Table, Text, table, terms
+from habitprint.wording.blocks import (
+    Block,
+    Card,
+    Caution,
+    Cell,
+    Figure,
+    Headline,
+    Picture,
+    Table,
+    Text,
+    fixed_text,
+    table,
+    terms,
+)
 from habitprint.wording.findings import words_of
 from habitprint.wording.prediction import about_lengths, lengths_table, tell_prediction
 from habitprint.wording.verdict import first_screen
@@ -240,9 +253,12 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
         case MatchingPath():
             figure = charts.path_figure(value)
         case Prediction():
-            figure = Figure("Prediction", "", (Picture("prediction", plot_prediction(value).to_dict()),))
+            title = "What these events would identify if they fell at random"
+            spec, key = plot_prediction(value).to_dict(), fixed_text("key to predictions")
+            figure = Figure(title, "", (Picture("prediction", spec, caption=key),))
         case LengthForecast():
-            figure = Figure("Longer periods", "", (Picture("lengths", plot_lengths(value).to_dict()),))
+            title = "How many would be identified from longer periods"
+            figure = Figure(title, "", (Picture("lengths", plot_lengths(value).to_dict()),))
         case Curve() if value.points:
             end = charts.axis_end(max(point.rate.high for point in value.points))
             figure = Figure(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from habitprint.durations import LengthForecast
+from habitprint.durations import TESTED, LengthForecast
 from habitprint.formatting import at_most, percent
 from habitprint.information import COUNTRY, Information
 from habitprint.prediction import Prediction
@@ -85,7 +85,9 @@ def about_lengths(found: LengthForecast) -> str:
     'Forecast for 28 days in each period: 82.0% '
     """
     last, rate = found.measured[-1]
-    return fixed_text("longer periods", found=found, high=at_most(found.high), last=last, rate=rate)
+    said = fixed_text("longer periods", found=found, high=at_most(found.high), last=last, rate=rate)
+    times = found.days / last
+    return said if times <= TESTED else f"{said} {fixed_text('longer periods: far', times=times, tested=TESTED)}"
 
 
 def lengths_table(found: LengthForecast) -> Table:
