@@ -83,6 +83,7 @@ def values() -> dict[str, object]:
         "attribution": risks.attribution,
         "sensitive": hp.SensitiveClaims(2, 1, 3, None),
         "singling out": hp.measure_singling_out(released),
+        "following": hp.follow(hp.datasets.calls_twin(30).events, every=[3]),
         "accountability": hp.Accountability(controller=HOSTILE[0]),
         "explanation": found.explain(released.users[0]),
         "comparison": hp.compare([found, other], names=[HOSTILE[0], "other"]),

@@ -179,12 +179,12 @@ def audit(
         hashed = hash_inputs(files, [] if is_spark else data, options.name, subject)
         shown = [options.name or without_folder(files[0])] if is_events else names_of_files(data, options.name)
         of_cluster = [each for each in given(where) if each.name not in SECRET]
-        asked = [*given(spec.anonymous, options, behind), *of_cluster, *given(beside)]
+        used = [*given(spec.anonymous, options, behind), *of_cluster, *given(beside)]
         preparation = replace(
             subject.preparation,
             source=" and ".join(shown),
             coarsen=tuple(file.name for file in beside.coarsen),
-            command=command_in_words(shown, asked),
+            command=command_in_words(shown, used),
             inputs=(*hashed, *(hp.InputFile.of(file) for file in others if file is not None)),
         )
         subject = with_files(subject, beside.train, beside.other, beside.sensitive, columns)

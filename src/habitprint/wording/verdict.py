@@ -190,7 +190,7 @@ def recommendation(audit: Audit) -> Card:
         ("Cost", about_costs(advised.losses)),
     )
     if loses_much(goal.keep, advised.losses):
-        cost = "Little utility is left" if leaves_little(goal.keep, advised.losses) else "High cost"
+        cost = "Little utility is left" if leaves_little(goal.keep, advised.losses) else "Costly protection"
         advice = (
             f"consider {' or '.join(enough)}" if (enough := enough_alone(audit)) else "no alternative is enough alone"
         )
