@@ -310,6 +310,14 @@ def test_a_published_rate_of_few_users_has_noise_of_its_own() -> None:
     assert Reaches("chains", task="markov-proximity", **level).judge(one_by_one).verdict == "not tested"
 
 
+def test_drawing_the_same_people_again_does_not_make_a_published_rate_clearer() -> None:
+    once = attacked((np.arange(77) < 41).astype(np.float64))
+    again = [replace(once, job=replace(once.job, repeat=k)) for k in range(10)]
+    claim = Reaches("half", level=0.5)
+    assert claim.judge([once]) == claim.judge(again)
+    assert claim.judge(again).verdict == "leans"
+
+
 def test_fewer_pairs_can_be_fewer_right_ones_and_more_precise() -> None:
     """The paper's overlap: 1,340 of 3,750 pairs against 1,672 of 5,000, of 3,750 common users."""
     some = attacked((np.arange(3750) < 1340).astype(np.float64), method="joint-common", size=3750)

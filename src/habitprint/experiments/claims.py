@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Literal, TypeVar
@@ -228,7 +228,11 @@ def _mean_rate(runs: Iterable[Run], rate: RateName = "accuracy") -> float:
 
 
 def _interval(runs: Iterable[Run]) -> Rate | None:
-    return mean_accuracy([rate for run in runs if (rate := run.result.found.accuracy_rate) is not None])
+    """Return the mean rate with the mean of the runs' own intervals: people who are drawn often do not become more."""
+    rates = [rate.at(LEVEL) for run in runs if (rate := run.result.found.accuracy_rate) is not None]
+    low, high = (mean(getattr(rate, end) for rate in rates) for end in ("low", "high"))
+    found = mean_accuracy(rates)
+    return None if found is None or low is None or high is None else replace(found, low=low, high=high)
 
 
 def _proposed(runs: Iterable[Run], task: Task | None = None) -> list[Run]:

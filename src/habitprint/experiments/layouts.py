@@ -483,7 +483,7 @@ def _numbers(column: str, title: str, ends: tuple[float, float], ticks: Sequence
 def _across(rows: pl.DataFrame, title: str, *, is_log: bool) -> alt.X:
     """Return the horizontal axis of the varied setting: days by name, numbers with a margin at both ends."""
     title = title or str(rows["varies"][0])
-    if rows["varies"][0] == "last_day":
+    if rows["varies"][0] in jobs.DATES:
         labels = rows.sort("value")["label"].unique(maintain_order=True).to_list()
         return alt.X("label:N", title=title, sort=labels, axis=alt.Axis(labelAngle=0, grid=True))
     low, high = min(rows["value"]), max(rows["value"])
@@ -562,7 +562,7 @@ def _paper_points(rows: pl.DataFrame) -> pl.DataFrame:
         value = n_paper if row["is_all"] and varies in {"n_users", "n_released"} else row["value"]
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = varies == "n_released" and not (n_paper and abs(row["n_known"] - n_paper) < NEAR * n_paper)
-        if value is not None and (varies == "last_day" or (value <= (1 + NEAR) * highest and not is_other)):
+        if value is not None and (varies in jobs.DATES or (value <= (1 + NEAR) * highest and not is_other)):
             sign, _ = spec.PAPER_SIGNS[row["paper_bound"]]
             words = f"paper: {row['paper_bound']} {tenths(row['paper'])}".replace(":  ", ": ")
             told = {"label": row["label"], "value": float(value), "accuracy": row["paper"], "series": row["series"]}
