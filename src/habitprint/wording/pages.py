@@ -399,7 +399,9 @@ def _facts(audit: Audit) -> Terms:
     grave = [findings.written(each) for each in audit.data.findings if each.is_grave]
     program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
     again = (
-        "The command below omits file paths: insert yours to run it again." if run.command else "Called from Python."
+        "The command below omits file paths: insert yours to run it again."
+        if run.command
+        else "Called from Python: no SHA-256 of the input was taken."
     )
     alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
     return terms(
