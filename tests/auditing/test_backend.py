@@ -216,7 +216,7 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
 
 
 def test_the_attacker_knows_all_people_and_those_of_the_sample_where_it_is_attacked(sampled: hp.Audit) -> None:
-    in_sample = "In all but one attack both tables hold the sample only: 80 people"
+    in_sample = "In all attacks but one, both tables hold only the sample: 80 people"
     page, record = Outline(hp.render_report(sampled)).text, to_markdown(build_record(sampled))
     assert in_sample in record
     assert "of 160 people" in record
