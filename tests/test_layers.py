@@ -13,6 +13,7 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
 LAYERS = """
+    streams
     formatting
     errors progress arrays
     runtime

@@ -11,6 +11,9 @@ import importlib as _importlib
 import inspect as _inspect
 import typing as _typing
 
+from habitprint import streams as _streams  # noqa: F401  (before any library opens a file)
+
+# isort: split
 from habitprint import datasets as datasets
 from habitprint import formatting as _formatting
 from habitprint import markov as markov

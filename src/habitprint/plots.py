@@ -12,7 +12,7 @@ import polars as pl
 
 from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
-from habitprint.io.files import Output, check_target, write_all
+from habitprint.io.files import Output, check_target, refuse_address, write_all
 from habitprint.prediction import Prediction
 from habitprint.wording.blocks import fixed_text
 from habitprint.wording.prediction import about_lengths, about_prediction
@@ -207,6 +207,7 @@ def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False)
     --------
     >>> check_chart_target("path.svg")
     """
+    refuse_address(path)
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(

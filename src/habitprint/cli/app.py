@@ -36,7 +36,7 @@ from habitprint.errors import InputError, WideTableWarning
 from habitprint.io.files import is_interrupt
 
 BAD_INPUT, OUR_FAULT = 2, 3  # exit codes; 1 is a gate that failed
-INTERRUPTED, TERMINATED = 130, 143  # exit codes of shells: 128 and the number of the signal
+INTERRUPTED, TERMINATED, READER_LEFT = 130, 143, 141  # of shells: 128 and the number of the signal
 MOMENT = 0.01  # seconds
 MOST_SIGNALS = 3  # the next one ends the process at once
 COMPILING = "compiling, once on this machine: about half a minute …"
@@ -301,7 +301,12 @@ def main() -> None:
             error = InputError(f"{word} {change}", why="this version has no such option or command", fix=fix)
             typer.echo(f"error: {error}", err=True)
             sys.exit(BAD_INPUT)
-        app()
+        try:
+            app()
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # typer ends with 1 then, which means a failed gate
+                raise SystemExit(READER_LEFT) from end
+            raise
 
 
 def _keep_terminal_apart() -> None:

@@ -15,7 +15,7 @@ from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, Record, flag
 from habitprint.formatting import counted
 from habitprint.histograms import TableSpec, n_shared_places
-from habitprint.io.files import require_file
+from habitprint.io.files import refuse_address, require_file
 from habitprint.io.tables import read_table
 from habitprint.mechanisms.exposure import looks_protected
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
@@ -227,6 +227,7 @@ def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
 
 
 def _read_weight(name: str) -> hp.Weight:
+    refuse_address(name)
     if not Path(name).exists():
         raise InputError(
             f"--weight '{name}' is neither a weight nor a file",

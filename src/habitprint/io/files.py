@@ -54,9 +54,30 @@ PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
 OWNER_ONLY = 0o600
 EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
+ADDRESS = re.compile(r"([a-z][a-z0-9+.\-]+):/.*@", re.IGNORECASE)  # with a user; a path has one slash of the two
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
 
 Writer = Callable[[Path], object]
+
+
+def refuse_address(path: str | os.PathLike[str]) -> None:
+    """Raise `InputError` if the address of a database is given as a file; its password is in no message.
+
+    Examples
+    --------
+    >>> refuse_address(Path("postgresql://me:secret@host/calls"))
+    Traceback (most recent call last):
+    habitprint.errors.InputError: postgresql:// begins the address of a database, not the name of a file
+      why: only events are read from a database at an address, and nothing is written there
+      fix: habitprint split ADDRESS --sql 'select …' --released week1.csv --known week2.csv; then use these
+    """
+    found = ADDRESS.match(os.fspath(path))
+    if found is not None:
+        raise InputError(
+            f"{found[1]}:// begins the address of a database, not the name of a file",
+            why="only events are read from a database at an address, and nothing is written there",
+            fix="habitprint split ADDRESS --sql 'select …' --released week1.csv --known week2.csv; then use these",
+        )
 
 
 def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "") -> Path:
@@ -79,6 +100,7 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "") -> Pa
       why: a table is one file
       fix: give the name of a file; see ls /dev
     """
+    refuse_address(path)
     path = Path(path)
     fault = ""
     try:
@@ -423,6 +445,7 @@ def telling_of(path: Path) -> Iterator[None]:
       why: the system refused to write, so no file was changed
       fix: choose another folder, or free some disk space
     """
+    refuse_address(path)
     try:
         yield
     except (OSError, PolarsError, PanicException, UnicodeError) as error:

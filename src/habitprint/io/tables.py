@@ -25,6 +25,7 @@ from habitprint.io.files import (
     distinct_names,
     not_installed,
     reading,
+    refuse_address,
     require_content,
     require_file,
     unknown_ending,
@@ -339,6 +340,7 @@ def known_ending(path: Path, verb: str) -> str:
     >>> known_ending(Path("habits.CSV"), "read")
     '.csv'
     """
+    refuse_address(path)
     ending = path.suffix.lower()
     endings = READERS if verb == "read" else WRITERS
     if ending not in endings:

@@ -62,6 +62,12 @@ def connect(master: str | None = None, *, settings: Mapping[str, str] | None = N
     3
     """
     running = SparkSession.getActiveSession()
+    if master is not None and "@" in master:
+        raise InputError(
+            "the address of Spark's master holds a user",
+            why="Spark refuses such an address, and prints it with its password",
+            fix="write spark://host:7077; Spark's own settings hold secrets, such as spark.authenticate.secret",
+        )
     if running is None:
         return _start({**SETTINGS, **(settings or {}), **({} if master is None else {"spark.master": master})})
     if master is not None and master != running.sparkContext.master:
