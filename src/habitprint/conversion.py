@@ -19,7 +19,7 @@ from habitprint.io.tables import speaks_arrow
 
 ENDINGS = (".csv", ".parquet")  # of the table of a release
 AnyTable = Any  # the path of a file, or a frame that speaks Arrow, or a mapping of columns
-Found = TypeVar("Found")
+Converted = TypeVar("Converted")
 LOOKS_SAFER = (
     "read as a plain table, it would look safer than it is: an attacker transforms their own data in the same way"
 )
@@ -224,8 +224,8 @@ def is_table(source: object) -> bool:
 
 
 def _guessing(
-    read: Callable[..., Found], source: object, reader: str, keywords: ReadingKeywords | None = None
-) -> Found:
+    read: Callable[..., Converted], source: object, reader: str, keywords: ReadingKeywords | None = None
+) -> Converted:
     """Read a table by its usual column names; if they are missing, by the suggested names, with a warning."""
     given = keywords or {}
     try:

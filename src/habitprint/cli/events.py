@@ -35,7 +35,7 @@ from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, collect, find_label, read_table, require_columns, table_output
 from habitprint.periods import Period
 from habitprint.periods.day_table import DAYS, CountedAs
-from habitprint.periods.split import SIDES, Sides
+from habitprint.periods.split import KEPT_USERS, KeptUsers
 from habitprint.progress import ProgressBar
 from habitprint.wording.blocks import Block, Command, Text, table, terms
 from habitprint.wording.findings import told
@@ -504,9 +504,9 @@ def split(
     tell(facts, blocks, as_json=as_json)
 
 
-def _to_users(text: str) -> Sides | pl.Series:
-    if text in SIDES:
-        return SIDES[text]
+def _to_users(text: str) -> KeptUsers | pl.Series:
+    if text in KEPT_USERS:
+        return KEPT_USERS[text]
     listed = read_table(text)
     require_columns(listed, ["user"], source=text)
     return listed["user"]

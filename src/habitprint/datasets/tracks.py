@@ -34,7 +34,7 @@ ENDINGS = (GPX, GEOJSON, PLT)
 LAYOUT = "1"  # of the cache; another one makes older caches stale
 FINGERPRINT, NOTE = "habitprint.fingerprint", "habitprint.note"  # in its metadata
 POINT = {"user": pl.String(), "time": pl.String(), "lat": pl.String(), "lon": pl.String()}
-Point = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
+TrackPoint = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
 # As devices write it, with and without fractions of a second and an offset: several in one folder.
 ISO = tuple(f"%Y-%m-%dT%H:%M:%S{fraction}{zone}" for zone in ("%#z", "") for fraction in ("", "%.f"))
 TIMES = ("coordTimes", "times")  # of a line, one for each of its positions
@@ -55,7 +55,7 @@ PLT_COLUMNS = {
 }
 # Two numbers and a date, with any separator: no line of a header looks like that.
 LIKE_A_POINT = re.compile(rb"\s*[-+]?\d[\d.]*[\s,;|]+[-+]?\d.*\d{4}-\d\d-\d\d")
-Shared = list[tuple[list[str], list[str]]]  # users and files
+SharedFiles = list[tuple[list[str], list[str]]]  # users and files
 
 
 class TrackFile(NamedTuple):
@@ -296,7 +296,7 @@ class _Builder(ET.TreeBuilder):
         )
 
 
-def _read_gpx(file: TrackFile) -> Iterator[Point]:
+def _read_gpx(file: TrackFile) -> Iterator[TrackPoint]:
     """Yield the points of tracks; waypoints and routes are plans. Only a child of a point gives its time."""
     try:
         tree = ET.parse(file.path, ET.XMLParser(target=_Builder()))  # noqa: S314  (document types are refused)
@@ -306,7 +306,7 @@ def _read_gpx(file: TrackFile) -> Iterator[Point]:
         yield file.user, point.findtext("{*}time"), point.get("lat"), point.get("lon")
 
 
-def _read_geojson(file: TrackFile, user: str, time: str) -> Iterator[Point]:
+def _read_geojson(file: TrackFile, user: str, time: str) -> Iterator[TrackPoint]:
     text = read_text(file.path, why="a GeoJSON file is text", fix="export it again, or take it away")
     content = json.loads(text.removeprefix("\ufeff"))
     is_collection = isinstance(content, dict) and content.get("type") == "FeatureCollection"
@@ -429,7 +429,7 @@ def geolife_shared_files(
 
 def _points_and_shared(
     folder: Path, cache: str | os.PathLike[str] | None, progress: Progress
-) -> tuple[pl.LazyFrame, Shared]:
+) -> tuple[pl.LazyFrame, SharedFiles]:
     """Return the points, and the files that several users share."""
     if cache is not None and not Path(cache).is_dir():
         raise InputError(
@@ -455,7 +455,7 @@ def _points_and_shared(
     return points, json.loads(shared)
 
 
-def _read_plt_files(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, Shared]:
+def _read_plt_files(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, SharedFiles]:
     """Return all points in order, and the users and files of each content that stands under several users."""
     of_user = [list(own) for _, own in groupby(files, key=lambda file: file.user)]
     work = np.array([sum(file.path.stat().st_size for file in own) for own in of_user], dtype=np.float64)

@@ -34,7 +34,7 @@ AnyMechanism = (
     | ReleaseShares
 )
 Recipe = tuple[AnyMechanism, ...]
-Record = TypeVar("Record")
+AnyRecord = TypeVar("AnyRecord")
 
 # The mechanisms in the order in which options apply them, and the options that set their parameters. The first option
 # of a mechanism asks for it; the others say how it is done.
@@ -157,7 +157,7 @@ def to_text(record: object) -> str:
     return printable_json(text) + "\n"
 
 
-def from_text(text: str, kind: type[Record], schema: str) -> Record:
+def from_text(text: str, kind: type[AnyRecord], schema: str) -> AnyRecord:
     """Return the record in a JSON file of a schema; raise `ValueError` with the fault of the file.
 
     Examples

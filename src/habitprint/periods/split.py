@@ -22,8 +22,8 @@ from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span, require_period
 from habitprint.progress import Progress, silent
 
-Sides = Literal["both", "all"]
-SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
+KeptUsers = Literal["both", "all"]
+KEPT_USERS: dict[str, KeptUsers] = {side: side for side in get_args(KeptUsers)}
 IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()
 
 
@@ -158,7 +158,7 @@ class CountBackend(Protocol[AnySplit_co]):
         events: Any,
         period: Period,
         *,
-        users: Sides | Iterable[object],
+        users: KeptUsers | Iterable[object],
         active: int,
         count: CountedAs,
         progress: Progress,
@@ -171,7 +171,7 @@ def split(
     period: Period,
     *,
     backend: CountBackend[AnySplit] | None = None,
-    users: Sides | Iterable[object] = "both",
+    users: KeptUsers | Iterable[object] = "both",
     active: int = 1,
     count: CountedAs = "visits",
     progress: Progress = silent,
@@ -432,7 +432,7 @@ def _enough(active: int) -> str:
     return f"at least {active} {'event' if active == 1 else 'events'}"
 
 
-def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
+def chosen_users(users: KeptUsers | Iterable[object]) -> KeptUsers | pl.Series:
     """Return the requested users; for a fixed cohort, the distinct ids in ascending order.
 
     Examples
@@ -440,8 +440,8 @@ def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
     >>> chosen_users("both"), chosen_users(["Mike", "Jill", "Mike"]).to_list()
     ('both', ['Jill', 'Mike'])
     """
-    if isinstance(users, str) and users in SIDES:
-        return SIDES[users]
+    if isinstance(users, str) and users in KEPT_USERS:
+        return KEPT_USERS[users]
     given: object = users
     is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
     cohort = to_ids(users, "user").unique().sort() if is_list else pl.Series([])
@@ -454,7 +454,7 @@ def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
     return cohort
 
 
-def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str) -> Booleans:
+def _kept_users(found: Tally, chosen: KeptUsers | pl.Series, active: int, words: str) -> Booleans:
     """Return which users of each part are kept, shape (2, N); with a cohort exactly those, or an error."""
     is_active = found.n_events >= active
     if isinstance(chosen, str) and chosen == "all":

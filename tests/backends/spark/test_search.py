@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from habitprint.backends.spark.search import Found, Look, Pass, Plan, search
+from habitprint.backends.spark.search import BestPairs, Pass, Plan, Scan, search
 from habitprint.matching.solver.candidates import Candidates
 
 
@@ -17,8 +17,8 @@ def gain_matrices(draw: st.DrawFn) -> np.ndarray:
     return np.array(draw(st.lists(values, min_size=n * m, max_size=n * m))).reshape(n, m)
 
 
-def looking_at(gains: np.ndarray) -> Look:
-    """Look at all pairs of a small matrix, one after another."""
+def looking_at(gains: np.ndarray) -> Scan:
+    """Scan at all pairs of a small matrix, one after another."""
 
     def look(least: np.ndarray, potential: np.ndarray, n_kept: int) -> Pass:
         pairs: list[tuple[int, int, float]] = []
@@ -50,7 +50,7 @@ def best_total(gains: np.ndarray, size: int) -> float:
     return float(square[rows, columns].sum())
 
 
-def bound_of(found: Found, units: tuple[np.ndarray, np.ndarray], size: int) -> float:
+def bound_of(found: BestPairs, units: tuple[np.ndarray, np.ndarray], size: int) -> float:
     return float(units[0] @ found.row_potential + units[1] @ found.column_potential + size * found.price)
 
 

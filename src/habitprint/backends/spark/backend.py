@@ -18,9 +18,10 @@ from habitprint.auditing.preparation import MOST_SAMPLED, Whole
 from habitprint.backends.spark.match import SparkMatching, match_on_spark, require_counts, to_histograms, without_rows
 from habitprint.backends.spark.search import DEFAULT, Plan
 from habitprint.backends.spark.session import address_of, collect, connect, kept, local_path, run_job, to_spark
-from habitprint.backends.spark.split import Paths, SparkEvents, SparkSplit, open_events, split_on_spark
+from habitprint.backends.spark.split import SparkEvents, SparkSplit, open_events, split_on_spark
 from habitprint.conversion import refuse_release
 from habitprint.errors import InputError, require_whole
+from habitprint.events.read import Paths
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.histograms import COLUMNS, Histograms
 from habitprint.io.files import OWNERS_FOLDER, Drafts, already_there, no_parent, telling_of
@@ -29,12 +30,12 @@ from habitprint.matching import MatchOptions
 from habitprint.matching.match import check_epsilon
 from habitprint.periods import Period
 from habitprint.periods.day_table import CountedAs
-from habitprint.periods.split import Sides
+from habitprint.periods.split import KeptUsers
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID, Truth, truth_table
 
 SIDES = ["released", "known"]
-Table = DataFrame | str | os.PathLike[str]
+Counts = DataFrame | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Spark:
         events: SparkEvents | DataFrame | Paths,
         period: Period,
         *,
-        users: Sides | Iterable[object] = "both",
+        users: KeptUsers | Iterable[object] = "both",
         active: int = 1,
         count: CountedAs = "visits",
         progress: Progress = silent,
@@ -148,14 +149,14 @@ class Spark:
         return split_on_spark(opened, period, users, active, count, progress)
 
     def attack(
-        self, released: Table, known: Table, options: MatchOptions, progress: Progress = silent
+        self, released: Counts, known: Counts, options: MatchOptions, progress: Progress = silent
     ) -> SparkMatching:
         """Return the best pairs of users; `habitprint.match` calls this."""
         tables = self._opened(released, progress), self._opened(known, progress)
         return match_on_spark(*tables, options, self.plan, progress)
 
     def sample(
-        self, released: Table, known: Table, truth: Truth = SAME_ID, seed: int = 0, progress: Progress = silent
+        self, released: Counts, known: Counts, truth: Truth = SAME_ID, seed: int = 0, progress: Progress = silent
     ) -> tuple[Scenario, Whole | None]:
         """Return the people whom an audit brings to this machine: all, or `n_sampled` of them.
 
@@ -197,7 +198,7 @@ class Spark:
         pairs = SAME_ID if named is None else drawn.select(SIDES).drop_nulls()
         return Scenario(sampled("released"), sampled("known"), pairs), None if is_all else whole
 
-    def _opened(self, table: Table, progress: Progress) -> DataFrame:
+    def _opened(self, table: Counts, progress: Progress) -> DataFrame:
         """Return a table; one that is named is opened."""
         if not isinstance(table, (str, os.PathLike)):
             return table  # an input that is no Spark table is refused when it is read

@@ -464,7 +464,7 @@ def match_on_spark(
 
 
 def _answer(
-    session: SparkSession, sides: tuple[Users, Users], found: search.Found, size: int, options: MatchOptions
+    session: SparkSession, sides: tuple[Users, Users], found: search.BestPairs, size: int, options: MatchOptions
 ) -> SparkMatching:
     """Return pairs of users for pairs of nodes, on the cluster: the driver knows users by their positions only."""
     released, known = sides

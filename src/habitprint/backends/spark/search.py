@@ -122,7 +122,7 @@ class Pass:
 
 # A function that computes the offers (gain − v) of every row to all columns. Its arguments are the bound that offers of
 # a row must exceed to be kept (infinity skips the row), v of the columns, and the largest number of offers of a row.
-Look = Callable[[Floats, Floats, int], Pass]
+Scan = Callable[[Floats, Floats, int], Pass]
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestPairs:
     """The best pairs of nodes, their gains, and the proof."""
 
     rows: Indices
@@ -176,7 +176,7 @@ class Found:
 
 
 def search(
-    look: Look,
+    look: Scan,
     units: tuple[Indices, Indices],
     size: int,
     *,
@@ -184,7 +184,7 @@ def search(
     plan: Plan = DEFAULT,
     max_memory: float = 1e18,
     progress: Progress = silent,
-) -> Found:
+) -> BestPairs:
     """Find the `size` pairs with the largest total gain, or with at least (1 − ε) of it, among all pairs.
 
     Parameters
@@ -234,7 +234,7 @@ def search(
         beaten = look(least, v, plan.n_added)
         is_proof = bool((beaten.top <= covered + np.where(covered > 0, ROUNDING * largest, 0.0)).all())
         u = np.maximum(u, beaten.top - price)
-        found = Found(
+        found = BestPairs(
             solution.rows,
             solution.columns,
             solution.flows,
@@ -261,8 +261,8 @@ def _round(found: Pass, n_added: int) -> Round:
 
 
 def _with_rest(
-    look: Look, units: tuple[Indices, Indices], size: int, found: Found, n_kept: int, rounds: list[Round]
-) -> Found:
+    look: Scan, units: tuple[Indices, Indices], size: int, found: BestPairs, n_kept: int, rounds: list[Round]
+) -> BestPairs:
     """Pair the remaining users with each other while any of them share a place: this can only add to the gain.
 
     After an optimum, nobody who is left does.

@@ -8,7 +8,7 @@ and tells their parts as one machine does.
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import reduce
@@ -28,7 +28,7 @@ from habitprint.checks.check import check_days, check_excel, check_names, check_
 from habitprint.errors import InputError, first_few
 from habitprint.events import Events
 from habitprint.events.events import SURPLUS, to_events
-from habitprint.events.read import OPENERS, Opened, open_rows
+from habitprint.events.read import OPENERS, Opened, Paths, open_rows
 from habitprint.events.spec import Reading
 from habitprint.events.times import SAMPLE, find_time_formats, possible_formats, telling_times, time_text
 from habitprint.ids import positions
@@ -36,7 +36,7 @@ from habitprint.io.dialects import UTF_8, Dialect
 from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, FoundPeriod
 from habitprint.periods.split import (
-    Sides,
+    KeptUsers,
     account_of,
     chosen_users,
     missing_in_cohort,
@@ -57,12 +57,11 @@ MARK = b"\xef\xbb\xbf"  # of UTF-8, before the first letter
 UNKNOWN = ("%Y",)  # stands for the format of times before any is looked at
 FIRST_LINES = 2000  # of a text file, which show how it is written
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-Preparation = Callable[[Events], Events]
+Prepare = Callable[[Events], Events]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RowReader:
     """The steps that turn batches of rows into events, on an executor or on the driver.
 
     Parameters
@@ -83,7 +82,7 @@ class Recipe:
     dialect: Dialect | None = None
     names: tuple[str, ...] = ()
     header: tuple[bytes, ...] = ()
-    steps: tuple[Preparation, ...] = ()
+    steps: tuple[Prepare, ...] = ()
 
     def opened(self, rows: pl.DataFrame) -> Opened:
         """Return the columns of some rows, without a header."""
@@ -138,17 +137,17 @@ class SparkEvents:
     ----------
     frame
         The rows as they are stored.
-    recipe
+    reader
         The steps that turn batches of rows into events.
     empty
         Events without a row: they tell the types of ids, and why rows may be invalid.
     """
 
     frame: DataFrame
-    recipe: Recipe
+    reader: RowReader
     empty: Events
 
-    def then(self, prepare: Preparation) -> "SparkEvents":
+    def then(self, prepare: Prepare) -> "SparkEvents":
         """Return the same rows with one more step that changes their events, row by row.
 
         Examples
@@ -161,15 +160,15 @@ class SparkEvents:
         >>> events.map(lambda events: events.usable.select("place")).first()
         Row(place='dorm Mon')
         """
-        recipe = replace(self.recipe, steps=(*self.recipe.steps, prepare))
-        return SparkEvents(self.frame, recipe, prepare(self.empty))
+        reader = replace(self.reader, steps=(*self.reader.steps, prepare))
+        return SparkEvents(self.frame, reader, prepare(self.empty))
 
     def map(self, function: Callable[[Events], pl.LazyFrame]) -> DataFrame:
         """Return the results of a function on batches of events."""
-        recipe, nothing = self.recipe, function(self.empty).collect()
+        reader, nothing = self.reader, function(self.empty).collect()
         return map_tables(
             self.frame,
-            lambda tables: (function(recipe.events(rows)).collect() for rows in recipe.without_headers(tables)),
+            lambda tables: (function(reader.events(rows)).collect() for rows in reader.without_headers(tables)),
             nothing,
         )
 
@@ -183,7 +182,7 @@ def open_events(session: SparkSession, source: DataFrame | Paths, reading: Readi
     >>> from habitprint.progress import silent
     >>> session, row = connect("local[2]"), ("Jill", "2012-04-09 08:30", "dorm")
     >>> frame = session.createDataFrame([row], ["user", "time", "place"])
-    >>> open_events(session, frame, Reading(), silent).recipe.reading.time_format
+    >>> open_events(session, frame, Reading(), silent).reader.reading.time_format
     ('%Y-%m-%d %H:%M',)
     """
     if reading.sheet is not None or reading.sql is not None:
@@ -233,7 +232,7 @@ def _of_columns(frame: DataFrame, reading: Reading, source: str, progress: Progr
     times = nothing.select(reading.time)
     if reading.time_format is None and times.dtypes == [pl.String]:
         times = collect(rows.select(time).where(time.isNotNull()).limit(SAMPLE), "looking at times", progress)
-    return _detected(rows, Recipe(reading, source), nothing, times, progress)
+    return _detected(rows, RowReader(reading, source), nothing, times, progress)
 
 
 def _with_format(reading: Reading) -> Reading:
@@ -272,15 +271,15 @@ def _of_lines(
             fix="convert it to UTF-8, or to Parquet",
         )
     header = tuple(_bare(line) for line in first[: dialect.n_before + (reading.columns is None)])
-    recipe = Recipe(reading, source, dialect, tuple(name for name in names if name != SURPLUS), header)
-    return _detected(lines, recipe, found.clear(), times, progress)
+    reader = RowReader(reading, source, dialect, tuple(name for name in names if name != SURPLUS), header)
+    return _detected(lines, reader, found.clear(), times, progress)
 
 
 def _detected(
-    frame: DataFrame, recipe: Recipe, nothing: pl.DataFrame, times: pl.DataFrame, progress: Progress
+    frame: DataFrame, reader: RowReader, nothing: pl.DataFrame, times: pl.DataFrame, progress: Progress
 ) -> SparkEvents:
     """Return the rows with the detected formats of times, from a sample or, if it is ambiguous, from all rows."""
-    time, reading = recipe.reading.time, recipe.reading
+    time, reading = reader.reading.time, reader.reading
     kind = times.schema[time]
     if kind == pl.String and reading.time_format is None:
         texts = times.select(time_text(time)).drop_nulls().to_series()
@@ -290,15 +289,15 @@ def _detected(
             told = map_tables(
                 frame,
                 lambda tables: (
-                    recipe.opened(rows).frame.select(that_tell).collect() for rows in recipe.without_headers(tables)
+                    reader.opened(rows).frame.select(that_tell).collect() for rows in reader.without_headers(tables)
                 ),
                 pl.DataFrame(schema={"time": pl.String}),
             )
             told_times = collect(told.distinct(), "looking at times", progress).rename({"time": time})
             times = pl.concat([times, told_times])
-    formats = find_time_formats(times.lazy(), time, kind, reading.time_format, recipe.source)
-    recipe = replace(recipe, reading=msgspec.structs.replace(reading, time_format=formats))
-    return SparkEvents(frame, recipe, recipe.events(nothing))
+    formats = find_time_formats(times.lazy(), time, kind, reading.time_format, reader.source)
+    reader = replace(reader, reading=msgspec.structs.replace(reading, time_format=formats))
+    return SparkEvents(frame, reader, reader.events(nothing))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,13 +350,13 @@ class SparkSplit(RemoteSplit):
 def split_on_spark(
     events: SparkEvents,
     period: periods.Period,
-    users: Sides | Iterable[object],
+    users: KeptUsers | Iterable[object],
     active: int,
     count: CountedAs,
     progress: Progress,
 ) -> SparkSplit:
     """Count events per user and place in two periods, as `habitprint.split` does, where they are stored."""
-    chosen, source = chosen_users(users), events.recipe.source
+    chosen, source = chosen_users(users), events.reader.source
     refuse_to_split(events.empty, period, active, count)
     empty = DayTable.of(events.empty, count).events
     with kept(_count_by_day(events, count)) as by_day:
@@ -447,7 +446,7 @@ def _day_table(rows: pl.DataFrame, time_zone: str = "UTC") -> DayTable:
 
 
 def _count_parts(
-    usable: DataFrame, period: periods.Period, time_zone: str, chosen: Sides | pl.Series, active: int
+    usable: DataFrame, period: periods.Period, time_zone: str, chosen: KeptUsers | pl.Series, active: int
 ) -> DataFrame:
     """Return the counts of users at places in each part, and whether the user is kept in it.
 
