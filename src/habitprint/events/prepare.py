@@ -23,7 +23,6 @@ from habitprint.formatting import abbreviated
 from habitprint.io.tables import collect
 
 HOURS = 24
-DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 LEADING_ZEROS = r"^([-+]?)0+(\w)"
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
@@ -62,9 +61,9 @@ def by_hours(events: Events, hours: int = 6) -> Events:
             why="blocks are equally long and fill the day",
             fix="write --by-hours 1, 2, 3, 4, 6, 8, 12 or 24 (hours=… in Python)",
         )
-    block = _local_time(events).dt.hour().cast(pl.Int64) // hours
-    names = [f" {start:02d}-{start + hours:02d}h" for start in range(0, HOURS, hours)]
-    return _combined(events, block, names)
+    start = _local_time(events).dt.hour() // hours * hours
+    clocks = (hour.cast(pl.String).str.zfill(2) for hour in (start, start + hours))
+    return _combined(events, pl.format(" {}-{}h", *clocks))
 
 
 def by_weekday(events: Events) -> Events:
@@ -77,7 +76,7 @@ def by_weekday(events: Events) -> Events:
     >>> hp.by_weekday(calls).usable.collect()["place"].item()
     'dorm Mon'
     """
-    return _combined(events, _local_time(events).dt.weekday().cast(pl.Int64) - 1, [f" {name}" for name in DAY_NAMES])
+    return _combined(events, _local_time(events).dt.strftime(" %a"))
 
 
 def until_next(events: Events, longest: float = 3600.0) -> Events:
@@ -123,14 +122,11 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
 
 def _local_time(events: Events) -> pl.Expr:
     require_places(events, why="it is places that are split by time")
-    time = pl.col("time")
-    return time if events.time_zone == "UTC" else time.dt.convert_time_zone(events.time_zone)
+    return pl.col("time").dt.convert_time_zone(events.time_zone)
 
 
-def _combined(events: Events, which: pl.Expr, names: list[str]) -> Events:
-    name = which.replace_strict(dict(enumerate(names)), return_dtype=pl.String)
-    place = (pl.col("place").cast(pl.String) + name).alias("place")
-    return replace(events, frame=events.frame.with_columns(place))
+def _combined(events: Events, when: pl.Expr) -> Events:
+    return replace(events, frame=events.frame.with_columns(place=pl.col("place").cast(pl.String) + when))
 
 
 def plain_ids(events: Events) -> Events:

@@ -476,12 +476,10 @@ def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.D
     """
     before = as_release(source)
     histograms = before.histograms
-    drawn: set[str] = set()
+    drawn: dict[str, None] = {}  # in the order in which they are drawn, which a set would not keep
     while len(drawn) < histograms.n_users:
-        drawn.add(secrets.token_hex(N_BYTES))
-    # A set has an order of its own, which must not decide who gets which id.
-    fresh = sorted(drawn)
-    secrets.SystemRandom().shuffle(fresh)
+        drawn[secrets.token_hex(N_BYTES)] = None
+    fresh = list(drawn)
     key = pl.DataFrame({"released": fresh, "known": histograms.users}).sort("released")
     renamed = Histograms(histograms.counts, pl.Series(fresh), histograms.places).in_order()
     steps = (*before.steps, Step(Pseudonymise()))

@@ -92,8 +92,7 @@ def local_days(time_zone: str, time: pl.Expr | None = None) -> pl.Expr:
     (0, 1)
     """
     moment = pl.col("time") if time is None else time
-    local = moment if time_zone == "UTC" else moment.dt.convert_time_zone(time_zone)
-    return local.dt.date().cast(pl.Int32)
+    return moment.dt.convert_time_zone(time_zone).dt.date().cast(pl.Int32)
 
 
 def weeks_of(day: pl.Expr, first_day: DayName) -> pl.Expr:
