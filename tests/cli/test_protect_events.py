@@ -13,6 +13,7 @@ import habitprint as hp
 from audits import only_groups
 from command_line import run
 from habitprint.auditing.preparation import Scope
+from habitprint.mechanisms.recipe import to_text
 from habitprint.periods import Span
 from habitprint.wording.releases import about_losses
 
@@ -43,7 +44,7 @@ def advise(any_advice: hp.Advice, tmp_path: Path) -> Advise:
         file = tmp_path / "advice.json"
         recipe = (hp.Microaggregate(k, units=None),)
         told = replace(any_advice, target=0.3, recipe=recipe, events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
-        file.write_text(told.to_text())
+        file.write_text(to_text(told))
         return file
 
     return write

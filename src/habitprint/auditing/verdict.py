@@ -24,7 +24,7 @@ from habitprint.formatting import Shown, abbreviated
 from habitprint.io.files import read_text
 from habitprint.losses import UtilityMetric, loses_much
 from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
-from habitprint.mechanisms.recipe import from_text, to_text
+from habitprint.mechanisms.recipe import from_text
 from habitprint.rates import Rate, wilson_interval
 
 SOMETHING = 0.99  # a bound above this is no guarantee
@@ -345,10 +345,6 @@ class Advice(Shown):
     def mechanism(self) -> Mechanism:
         """Return the mechanism that applies the advice; its random rounding has no seed."""
         return chain(*with_seed(self.recipe, None))
-
-    def to_text(self) -> str:
-        """Return the advice as the text of a file."""
-        return to_text(self)
 
 
 def read_advice(path: str | os.PathLike[str]) -> Advice:

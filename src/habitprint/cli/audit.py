@@ -35,7 +35,6 @@ from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError, first_few
 from habitprint.events import ReadAs
 from habitprint.flags import ATTACKER, CLUSTER, MAIN, OUTPUT, PROTECTIONS, flag
-from habitprint.formatting import headed
 from habitprint.histograms import Duplicates, TableSpec
 from habitprint.io.databases import is_address, with_user, without_password
 from habitprint.io.dialects import Format
@@ -45,10 +44,10 @@ from habitprint.mechanisms.files import read_sidecar
 from habitprint.progress import Progress, ProgressBar
 from habitprint.truth import SAME_ID
 from habitprint.wording import compare as comparing
-from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Text
+from habitprint.wording.blocks import Block, Bullets, Command, Heading, Headline, Text, terms
 from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.pages import report_json
-from habitprint.wording.protections import about_alternative, best_table
+from habitprint.wording.protections import best_table, tell_alternatives
 from habitprint.wording.risk import about_training, among_more, on_all_people, strongest_table
 from habitprint.wording.scope import about_scope
 from habitprint.wording.verdict import about_gate, details, first_screen
@@ -458,8 +457,7 @@ def _details(found: hp.Audit) -> list[Block]:
         BLANK,
     ]
     if found.alternatives:
-        said = tuple(f"{headed(each.kind)}: {about_alternative(each, found)}" for each in found.alternatives)
-        blocks += [Heading("What are the alternatives?"), Bullets(said), BLANK]
+        blocks += [Heading("What are the alternatives?"), terms(*tell_alternatives(found)), BLANK]
     return blocks
 
 

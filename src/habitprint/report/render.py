@@ -31,8 +31,9 @@ from habitprint.auditing.options import NOBODY, Accountability
 from habitprint.auditing.releasing import ReleaseFolder, ToRelease, release_table
 from habitprint.errors import InputError
 from habitprint.formatting import counted, printable
-from habitprint.io.files import OWNER_ONLY, OWNERS_FOLDER, Writer, check_target, new_folder, write_folder, write_text
+from habitprint.io.files import OWNER_ONLY, OWNERS_FOLDER, Writer, new_folder, write_folder, write_text
 from habitprint.mechanisms import InputFile
+from habitprint.mechanisms.recipe import to_text
 from habitprint.progress import Progress, ProgressBar
 from habitprint.report.charts import comparison_figure, figures_of
 from habitprint.wording import blocks
@@ -80,7 +81,6 @@ def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool 
     ...     (Path(folder) / "report.html").read_text().startswith("<!doctype html>")
     True
     """
-    check_target(Path(path), overwrite=overwrite)
     write_text(Path(path), render_report(audit), overwrite=overwrite)
 
 
@@ -105,7 +105,6 @@ def write_comparison(found: Comparison, path: str | os.PathLike[str], *, overwri
     ...     (Path(folder) / "compared.html").read_text().startswith("<!doctype html>")
     True
     """
-    check_target(Path(path), overwrite=overwrite)
     write_text(Path(path), render_page(build_comparison(found, comparison_figure(found))), overwrite=overwrite)
 
 
@@ -144,7 +143,6 @@ def write_record(
     if path.suffix not in {".html", ".md"} or not audits:
         what = f"cannot write the record of {counted(len(audits), 'audit')} to {path}"
         raise InputError(what, why="a record is a page of one or more audits", fix="write to a file .html or .md")
-    check_target(path, overwrite=overwrite)
     record = build_joint_record(audits, accountability, reports)
     write_text(path, (render_page if path.suffix == ".html" else to_markdown)(record), overwrite=overwrite)
 
@@ -186,7 +184,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
         USERS: lambda path: internal.users.write_parquet(_owner_only(path)),
     }
     if (advice := internal.advice) is not None:
-        writers[ADVICE] = lambda path: _owner_only(path).write_text(advice.to_text(), encoding="utf-8")
+        writers[ADVICE] = lambda path: _owner_only(path).write_text(to_text(advice), encoding="utf-8")
     return write_folder(Path(folder), writers, ours=FILES, overwrite=overwrite)
 
 

@@ -403,7 +403,7 @@ def _facts(audit: Audit) -> Terms:
         if run.command
         else "Called from Python: no SHA-256 of the input was taken."
     )
-    alternatives = [f"{headed(each.kind)}: {protections.about_alternative(each, audit)}" for each in audit.alternatives]
+    alternatives = [f"{name}: {words}" for name, words in protections.tell_alternatives(audit)]
     return terms(
         ("Scope", covered.about_scope(audit.data.scope)),
         ("Cautions about the data", " ".join(grave)),

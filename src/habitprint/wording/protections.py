@@ -318,8 +318,7 @@ def about_all(audit: Audit) -> list[Block]:
     found = audit.protections
     said: list[Block] = [Text(about_protections(audit)), Text(on_whom(found))]
     if audit.alternatives:
-        alternatives = terms(*((headed(each.kind), about_alternative(each, audit)) for each in audit.alternatives))
-        said += [Heading("What are the alternatives?"), alternatives]
+        said += [Heading("What are the alternatives?"), terms(*tell_alternatives(audit))]
     if any(best.guaranteed is not None or best.measured is not None for best in found.best):
         said.append(best_table(found))
     if found.advised is not None:
@@ -360,6 +359,18 @@ def enough_alone(audit: Audit) -> list[str]:
     """
     numbers = {"more people": " (at least {:,.0f})", "larger groups": " (of {:,.0f})"}
     return [each.kind + numbers.get(each.kind, "").format(each.number) for each in audit.alternatives if each.number]
+
+
+def tell_alternatives(audit: Audit) -> list[tuple[str, str]]:
+    """Return each alternative with its name: whether it would meet the target, and why.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tell_alternatives(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[2][0]
+    'More people'
+    """
+    return [(headed(each.kind), about_alternative(each, audit)) for each in audit.alternatives]
 
 
 def about_alternative(alternative: Alternative, audit: Audit) -> str:

@@ -7,7 +7,20 @@ from habitprint.formatting import at_most, counted, headed, percent, printable
 from habitprint.losses import leaves_little, loses_much
 from habitprint.periods.day_table import in_words as day_in_words
 from habitprint.rates import Rate, wilson_interval
-from habitprint.wording.blocks import Block, Card, Caution, Headline, Sign, Terms, Text, Tile, Tiles, fixed_text, terms
+from habitprint.wording.blocks import (
+    Block,
+    Card,
+    Caution,
+    Headline,
+    Sign,
+    Terms,
+    Text,
+    Tile,
+    Tiles,
+    fixed_text,
+    sentences,
+    terms,
+)
 from habitprint.wording.findings import what_of
 from habitprint.wording.people import about_certainty
 from habitprint.wording.protections import (
@@ -55,15 +68,8 @@ def summary(audit: Audit) -> str:
     >>> print(summary(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).partition(chr(10))[0])
     ✗ 100% of people can be re-identified. Target: 5%.
     """
-    first, card = headline(audit), recommendation(audit)
-    lines = [f"{first.mark} {first.text}"]
-    lines += [f"{tile.label}: {tile.value}{tile.note and f' ({tile.note})'}" for tile in tiles(audit).items]
-    for block in card.blocks:
-        if isinstance(block, Terms):
-            lines += [card.title, *(f"{term.name}: {term.meaning}" for term in block.items)]
-        elif isinstance(block, Text):
-            lines.append(f"{card.title}. {block.text}")
-    return printable("\n".join([*lines, *(f"Caution: {said}" for said in cautions(audit))]), keep="\n")
+    lines = "\n".join(sentences(first_screen(audit)))
+    return printable(f"{headline(audit).mark} {lines}", keep="\n")
 
 
 def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
