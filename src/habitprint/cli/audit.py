@@ -120,8 +120,8 @@ def audit(
     files: Annotated[list[str], typer.Argument(metavar="EVENTS | RELEASED KNOWN")],
     spec: hp.EventSpec,
     options: hp.AuditOptions,
-    behind: hp.Accountability,
-    where: AuditBackendOptions,
+    accountability: hp.Accountability,
+    backend: AuditBackendOptions,
     beside: AuditFiles,
 ) -> None:
     """Measure how many people an attacker could re-identify, and find a protection that meets your target.
@@ -152,8 +152,8 @@ def audit(
         two tables of counts: the one that you publish and the one that the attacker has.
     """
     _refuse_other_options(files, spec, beside)
-    options = msgspec.structs.replace(options, accountability=behind)
-    is_events, is_spark = len(files) == 1, where.is_spark
+    options = msgspec.structs.replace(options, accountability=accountability)
+    is_events, is_spark = len(files) == 1, backend.is_spark
     data = of_events.files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *beside.coarsen, beside.positions, beside.truth_file, beside.original, *beside.other]
@@ -164,8 +164,8 @@ def audit(
     columns = _columns(spec, beside)
     if is_spark:
         _refuse_on_spark(files, spec, columns, options, beside)
-    of_spark = {"n_sampled": where.sample, "epsilon": where.epsilon}
-    with ProgressBar() as progress, where.opened(progress, **of_spark) as spark:
+    of_spark = {"n_sampled": backend.sample, "epsilon": backend.epsilon}
+    with ProgressBar() as progress, backend.opened(progress, **of_spark) as spark:
         coarser = [hp.read_place_mapping(file) for file in beside.coarsen]
         if spark is not None:
             subject = _on_spark(files, spec, columns, beside.truth_file, spark, progress)
@@ -177,8 +177,8 @@ def audit(
         # Folders of a cluster are not here to be hashed.
         hashed = hash_inputs(files, [] if is_spark else data, options.name, subject)
         shown = [options.name or without_folder(files[0])] if is_events else names_of_files(data, options.name)
-        of_cluster = [each for each in given(where) if each.name not in SECRET]
-        used = [*given(spec.anonymous, options, behind), *of_cluster, *given(beside)]
+        of_cluster = [each for each in given(backend) if each.name not in SECRET]
+        used = [*given(spec.anonymous, options, accountability), *of_cluster, *given(beside)]
         preparation = replace(
             subject.preparation,
             source=" and ".join(shown),
@@ -516,7 +516,7 @@ def compare(
 
 def record(
     audits: Annotated[list[Path], typer.Argument(metavar="AUDIT …")],
-    behind: hp.Accountability,
+    accountability: hp.Accountability,
     *,
     out: Annotated[Path, flag(panel=MAIN, metavar="PAGE")],
     force: ForceOption = False,
@@ -542,14 +542,14 @@ def record(
         File for the record, .html or .md.
     """
     if len(audits) > 1:
-        refuse(given(behind), ("--recipient", "--access"), "several audits", why="each audit keeps its own")
+        refuse(given(accountability), ("--recipient", "--access"), "several audits", why="each audit keeps its own")
     check_target(out, overwrite=force)
     files = list(map(facts_file, audits))
     refuse_lost([out], files)
     names = distinct_names([name_of(path) for path in audits])
     found = dict(zip(names, map(hp.read_audit, files), strict=True))
     reports = [replace(hp.InputFile.of(file), name=f"{name}/{FACTS}") for name, file in zip(names, files, strict=True)]
-    hp.write_record(found, out, accountability=behind, reports=reports, overwrite=force)
+    hp.write_record(found, out, accountability=accountability, reports=reports, overwrite=force)
     Screen().show(written(out))
 
 

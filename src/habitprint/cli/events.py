@@ -425,7 +425,7 @@ def _about_check(found: hp.EventsCheck, read_as: ReadAs) -> list[Block]:
 def split(
     files: EventFiles,
     spec: hp.EventSpec,
-    where: BackendOptions,
+    backend: BackendOptions,
     released_out: Annotated[str, flag(panel=OUTPUT, names=("--released",), metavar="PATH")],
     known_out: Annotated[str, flag(panel=OUTPUT, names=("--known",), metavar="PATH")],
     users: Annotated[str, flag(metavar="both|all|TABLE")] = "both",
@@ -463,10 +463,10 @@ def split(
     options: dict[str, Any] = {"users": _to_users(users), "active": spec.active, "count": counted_as(spec)}
     period = period_or(spec, hp.BusiestWeeks(spec.first_day))
     refuse_lost(outs, [])
-    if where.is_spark:
+    if backend.is_spark:
         refuse_to_count_on_spark(spec)
     parts: hp.Split | SparkSplit
-    with ProgressBar() as progress, where.opened(progress) as spark:
+    with ProgressBar() as progress, backend.opened(progress) as spark:
         if spark is None:
             inputs, paths = files_of(files), [Path(out) for out in outs]
             for path in paths:
@@ -490,7 +490,7 @@ def split(
         "known": known_out,
     }
     sides = f"{parts.n_users[0]:,} released, {parts.n_users[1]:,} known, {parts.n_common:,} in both"
-    backend = "".join(f" {option.words}" for option in given(where) if option.name in ("--backend", "--master"))
+    on_spark = "".join(f" {option.words}" for option in given(backend) if option.name in ("--backend", "--master"))
     blocks = [
         Text(parts.periods),
         uses_table(parts.accounting, parts.n_rows),
@@ -499,7 +499,7 @@ def split(
             ("Places", f"{parts.n_places[0]:,} released, {parts.n_places[1]:,} known"),
         ),
         Command("Written to", f"{released_out} and {known_out}"),
-        Command("Next", f"habitprint match {released_out} {known_out} --truth same-id{backend}"),
+        Command("Next", f"habitprint match {released_out} {known_out} --truth same-id{on_spark}"),
     ]
     tell(facts, blocks, as_json=as_json)
 

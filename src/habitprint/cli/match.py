@@ -70,8 +70,8 @@ def match(
     known: Annotated[str, typer.Argument(metavar="KNOWN")],
     spec: TableSpec,
     tables: AttackOptions,
-    how: hp.MatchOptions,
-    where: BackendOptions,
+    options: hp.MatchOptions,
+    backend: BackendOptions,
     out: Annotated[str | None, flag(panel=OUTPUT, metavar="PATH")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -107,20 +107,20 @@ def match(
         File for all pairs, .csv or .parquet; with Spark, a folder.
     """
     files = (released, known)
-    if where.is_spark:
-        _refuse_on_spark(files, spec, tables, how)
+    if backend.is_spark:
+        _refuse_on_spark(files, spec, tables, options)
     else:
         check_outputs(*files, tables.truth, force=force, table=out)
-    with ProgressBar() as progress, warnings.catch_warnings(), where.opened(progress) as spark:
+    with ProgressBar() as progress, warnings.catch_warnings(), backend.opened(progress) as spark:
         warnings.simplefilter("ignore", hp.NoSharedPlaceWarning)  # it is one of the notes
         warnings.simplefilter("ignore", hp.NoCommonUserWarning)  # it is an error here
         if spark is None:
-            found = _match_here(files, spec, tables, how, progress)
+            found = _match_here(files, spec, tables, options, progress)
             if out is not None:
                 progress("writing", 0, 1)
                 write_table(found.pairs, out, overwrite=force, is_private=True)  # it identifies people
         else:
-            found = _match_on_spark(files, spec, tables, how, spark, out, force, progress)
+            found = _match_on_spark(files, spec, tables, options, spark, out, force, progress)
     matching, result = found.matching, found.result
     facts = {**found.facts, **{name: getattr(matching, name) for name in FACTS}}
     facts |= {
@@ -152,14 +152,14 @@ class _Found:
 
 
 def _match_here(
-    files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions, progress: Progress
+    files: tuple[str, str], spec: TableSpec, tables: AttackOptions, options: hp.MatchOptions, progress: Progress
 ) -> _Found:
     both = tables.read(Path(files[0]), Path(files[1]), spec, progress)
-    chosen = tables.choose(released=Path(files[0]), spec=spec, seed=how.seed, progress=progress)
-    matching = hp.match(both.released, both.known, options=how, weight=chosen.weight, progress=progress)
+    chosen = tables.choose(released=Path(files[0]), spec=spec, seed=options.seed, progress=progress)
+    matching = hp.match(both.released, both.known, options=options, weight=chosen.weight, progress=progress)
     result = None if both.truth is None else hp.evaluate(matching, both.released, both.known, both.truth)
     pairs, notes = matching.to_table(), both.notes(chosen, result)
-    if chosen.training is not None and how.method == "joint" and how.size is None:  # as in training
+    if chosen.training is not None and options.method == "joint" and options.size is None:  # as in training
         here = chosen.training.for_tables(both.released, both.known, progress=progress)
         probabilities = here.probabilities(matching, both.released, both.known)
         pairs = pairs.with_columns(probability=pl.Series(probabilities))
@@ -179,7 +179,7 @@ def _match_on_spark(
     files: tuple[str, str],
     spec: TableSpec,
     tables: AttackOptions,
-    how: hp.MatchOptions,
+    options: hp.MatchOptions,
     spark: "Spark",
     out: str | None,
     force: bool,
@@ -191,8 +191,8 @@ def _match_on_spark(
         spark.refuse_outputs([out], files, overwrite=force)
     released, known = (spark.read_counts(name, spec.columns, progress) for name in files)
     truth = tables.truth if tables.truth_file is None else read_table(tables.truth_file)
-    chosen = tables.choose(released=Path(files[0]), seed=how.seed, progress=progress)
-    matching = hp.match(released, known, backend=spark, options=how, weight=chosen.weight, progress=progress)
+    chosen = tables.choose(released=Path(files[0]), seed=options.seed, progress=progress)
+    matching = hp.match(released, known, backend=spark, options=options, weight=chosen.weight, progress=progress)
     result = None if truth is None else matching.evaluate(truth, progress)
     if result is not None:
         require_common(result.n_common, str(tables.truth))
@@ -210,13 +210,13 @@ def _match_on_spark(
     return _Found(matching, result, first, about, facts, notes)
 
 
-def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOptions, how: hp.MatchOptions) -> None:
+def _refuse_on_spark(files: tuple[str, str], spec: TableSpec, tables: AttackOptions, options: hp.MatchOptions) -> None:
     """Raise `InputError` before any work if an option does not apply to a cluster."""
-    options = given(spec, tables, how)
-    refuse_on_spark(options, OF_FILES, "give Parquet tables with a row for each user and place")
-    refuse_on_spark(options, ["--method one-by-one"], "leave it out, or match a sample on one machine")
+    used = given(spec, tables, options)
+    refuse_on_spark(used, OF_FILES, "give Parquet tables with a row for each user and place")
+    refuse_on_spark(used, ["--method one-by-one"], "leave it out, or match a sample on one machine")
     fix = "habitprint train A B --out weight.json, on tables of a sample; then --weight weight.json"
-    refuse_on_spark(options, ["--train", "--weight auto"], fix)
+    refuse_on_spark(used, ["--train", "--weight auto"], fix)
     for file in () if tables.as_is else files:
         refuse_release(file)
 
