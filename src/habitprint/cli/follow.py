@@ -12,7 +12,6 @@ from habitprint.cli.screen import tell, written
 from habitprint.errors import InputError
 from habitprint.flags import ATTACKER, MAIN, Record, flag
 from habitprint.following import MOST_RELEASES, ROTATIONS
-from habitprint.io.files import write_all
 from habitprint.progress import ProgressBar
 from habitprint.wording.following import about_following, following_table
 
@@ -95,9 +94,7 @@ def follow(
             progress=progress,
         )
         if plot is not None:
-            from habitprint.plots import chart_output  # noqa: PLC0415  (takes a second: only if needed)
-
-            write_all([chart_output(found.plot(), plot)], overwrite=force)
+            hp.save_chart(found.plot(), plot, overwrite=force)
     answer, *notes = about_following(found, options.target)
     blocks = [answer, following_table(found), *notes, *written(plot)]
     tell({**vars(found), "target": options.target, "plot": plot}, blocks, as_json=as_json)

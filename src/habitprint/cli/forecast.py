@@ -19,7 +19,6 @@ from habitprint.flags import ATTACKER, flag
 from habitprint.forecasting import MOST_PEOPLE
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
-from habitprint.io.files import write_all
 from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Cell, Table, Text, table
 from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
@@ -98,10 +97,8 @@ def forecast(
         progress("forecasting", 0, 1)
         found = hp.forecast(measured, population, target=target)
         if plot is not None:
-            from habitprint.plots import chart_output  # noqa: PLC0415  (takes a second: only if needed)
-
             progress("drawing", 0, 1)
-            write_all([chart_output(hp.plot_forecast(found, sizes), plot)], overwrite=force)
+            hp.save_chart(hp.plot_forecast(found, sizes), plot, overwrite=force)
     facts = {
         **vars(found),
         "words": about_forecast(found),

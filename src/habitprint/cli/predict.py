@@ -16,7 +16,6 @@ from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, flag
 from habitprint.histograms import TableSpec
 from habitprint.information import COUNTRY
-from habitprint.io.files import write_all
 from habitprint.prediction import N_DRAWS
 from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Block, Text
@@ -91,10 +90,8 @@ def predict(
             found, chosen = _from_tables(files, spec, options, progress)
             notes += [] if chosen.words is None else [Note(chosen.words)]
         if plot is not None:
-            from habitprint.plots import chart_output  # noqa: PLC0415  (takes a second: only if needed)
-
             progress("drawing", 0, 1)
-            write_all([chart_output(_draw(found), plot)], overwrite=force)
+            hp.save_chart(_draw(found), plot, overwrite=force)
     facts, blocks = _told(found)
     tell({**facts, "plot": plot}, [*blocks, *written(plot)], notes, as_json=as_json)
 
