@@ -21,7 +21,7 @@ def test_two_tables_are_followed_on_and_drawn(
     text = " ".join(capsys.readouterr().out.split())
     assert "measured" in text
     assert "forecast" in text
-    for said in ("Forecast for 500 similar people", "within 20% without protection", "The curve that fits best"):
+    for said in ("Forecast for 500 similar people", "for a risk within 20%", "The curve that fits best"):
         assert said in text
     assert plot.read_text().startswith("<svg")
     assert run(monkeypatch, *words) == 2  # the picture is there already
