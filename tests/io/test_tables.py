@@ -2,11 +2,13 @@
 
 import os
 import stat
+import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import habitprint as hp
 from habitprint.errors import InputError
 from habitprint.io.files import Output, write_all
 from habitprint.io.tables import check_writable, read_table, require_columns, write_table
@@ -116,3 +118,16 @@ def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
 def test_a_missing_folder_is_told_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="mkdir -p"):
         check_writable(tmp_path / "nowhere" / "t.csv")
+
+
+def test_a_cell_far_from_the_table_is_refused_before_the_memory_is_filled(tmp_path: Path) -> None:
+    path = tmp_path / "habits.xlsx"
+    pl.DataFrame({"user": ["a"], "place": ["x"], "count": [1]}).write_excel(path)
+    assert hp.read_histograms(path).n_users == 1
+    vast = tmp_path / "vast.xlsx"
+    with zipfile.ZipFile(path) as parts, zipfile.ZipFile(vast, "w") as copies:
+        for part in parts.namelist():
+            stray = b'<row r="100000"><c r="XFD100000"><v>1</v></c></row></sheetData>'
+            copies.writestr(part, parts.read(part).replace(b"</sheetData>", stray))
+    with pytest.raises(hp.InputError, match="reaches to the cell XFD100000"):
+        hp.read_histograms(vast)

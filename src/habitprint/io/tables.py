@@ -5,10 +5,11 @@ import os
 import re
 import shlex
 import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ from habitprint.io.files import (
     write_all,
 )
 
+MOST_BYTES, MOST_CELLS = 2 * 10**9, 5 * 10**7  # of a workbook: unpacked, and in the rectangle around its cells
+CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+CHUNK, LONGEST_CELL = 2**20, 16
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 SHOWN = 50  # names of columns in a message
 # A spreadsheet takes text that begins so for a formula, and runs it; plain numbers are none.
@@ -88,6 +92,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         raise not_installed(path, "fastexcel", "excel") from error
     if not path.exists():
         raise FileNotFoundError(path)
+    _refuse_vast(path)
     workbook = fastexcel.read_excel(path)
     names = workbook.sheet_names
     if len(names) > 1 if sheet is None else sheet not in names:
@@ -109,6 +114,38 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
     # A row without a value is left over from a cell format or a deletion.
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     return frame.with_columns(_whole_where_all_are(frame[name]) for name in frame.columns)
+
+
+def _refuse_vast(path: Path) -> None:
+    """Raise `InputError` if a workbook would take gigabytes: fastexcel makes the whole rectangle around all cells."""
+    if not zipfile.is_zipfile(path):  # an old .xls, of at most 65,536 rows of 256 columns
+        return
+    with zipfile.ZipFile(path) as parts:
+        n_bytes = sum(part.file_size for part in parts.infolist())
+        if n_bytes > MOST_BYTES:
+            raise InputError(
+                f"{path} holds {n_bytes:,} bytes",
+                why=f"a workbook of more than {MOST_BYTES:,} bytes may fill the memory",
+                fix="save the table as CSV",
+            )
+        for name in parts.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                columns, rows = {b"A"}, {1}
+                with parts.open(name) as part:
+                    rest = b""
+                    while block := part.read(CHUNK):
+                        found = CELL.findall(rest + block)
+                        columns.update(column for column, _ in found)
+                        rows.add(max((int(row) for _, row in found), default=1))
+                        rest = block[-LONGEST_CELL:]
+                furthest = max(columns, key=lambda column: (len(column), column)).decode(), max(rows)
+                width = reduce(lambda total, letter: 26 * total + ord(letter) - 64, furthest[0], 0)
+                if width * furthest[1] > MOST_CELLS:
+                    raise InputError(
+                        f"a sheet of {path} reaches to the cell {furthest[0]}{furthest[1]}",
+                        why=f"it is read as a rectangle of {width * furthest[1]:,} cells, more than {MOST_CELLS:,}",
+                        fix="delete the stray cell far from the table, or save the table as CSV",
+                    )
 
 
 def _whole_where_all_are(values: pl.Series) -> pl.Series:
