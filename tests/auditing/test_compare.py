@@ -139,7 +139,7 @@ def test_what_cannot_be_compared_is_refused(found: hp.Audit) -> None:
     rate = replace(found.attacks[0].rate, level=0.9)
     with pytest.raises(hp.InputError, match="90% and 95%"):
         hp.compare([found, replace(found, attacks=(replace(found.attacks[0], rate=rate),))])
-    with pytest.raises(hp.InputError, match="1 names for 2 audits"):
+    with pytest.raises(hp.InputError, match="1 names are given for 2 audits"):
         hp.compare([found, with_share(found, 3)], ["one"])
 
 
