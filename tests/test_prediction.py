@@ -125,6 +125,12 @@ def test_pseudonyms_with_a_key_give_the_same_as_equal_ids() -> None:
     )
 
 
+@pytest.mark.parametrize("n_draws", [1, 101, 2.5])
+def test_too_few_and_too_many_draws_are_refused(n_draws: int) -> None:
+    with pytest.raises(hp.InputError, match="n_draws"):
+        hp.predict(*people(np.random.default_rng(0), 30), n_draws=n_draws)
+
+
 def test_counts_that_are_not_whole_are_refused_and_whole_floats_are_not() -> None:
     released, known = people(np.random.default_rng(0), 30)
     as_floats = hp.Histograms(released.counts.astype(float), released.users, released.places)

@@ -35,7 +35,7 @@ from habitprint.truth import SAME_ID
 from habitprint.weighing import Weight, WeightName, find_weight
 
 STAGE = "redealt events"
-N_DRAWS = 8
+N_DRAWS, MOST_DRAWS = 8, 100
 N_THINNED = 3  # draws at each smaller share of events
 LEAST_SHARE = 2.0**-10  # of the events that is tried
 SHARES = (0.1, 0.5, 0.9)  # of people, whose needed observations are stated
@@ -206,7 +206,7 @@ def predict(
     weight
         As for `habitprint.match`.
     n_draws
-        The number of times that all events are redealt, at least 2.
+        The number of times that all events are redealt, from 2 to 100.
     seed
         The seed of the draws and of the attacks.
     progress
@@ -218,7 +218,13 @@ def predict(
     >>> hp.predict(*hp.datasets.town(60, 20)).predicted.n
     60
     """
-    require_whole("n_draws", n_draws, 2, why="the interval needs several draws", fix=f"use {N_DRAWS}")
+    why, fix = (
+        "every draw takes a matching, and the interval needs several",
+        f"use 2 to {MOST_DRAWS}, such as {N_DRAWS}",
+    )
+    require_whole("n_draws", n_draws, 2, why=why, fix=fix)
+    if n_draws > MOST_DRAWS:
+        raise InputError(f"n_draws {n_draws} is too many", why=why, fix=fix)
     require_seed(seed)
     tables = Scenario(as_histograms(released, "released"), as_histograms(known, "known"), truth)
     tables.require_people()

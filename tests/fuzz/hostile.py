@@ -717,6 +717,7 @@ def _table(rng: Random) -> Case:
             ["train", bad, "b.csv", "--out", "w.json"],
             ["match", "a.csv", "b.csv", "--weight", "auto", "--train", bad, "b.csv"],
             ["forecast", bad, "b.csv", "--population", "1000"],
+            ["predict", bad, "b.csv", "--draws", "2"],
         ]
     )
     return Case(f"table {name[1:]}", words, {bad: content, **_tables()})
@@ -776,6 +777,7 @@ def _ids(rng: Random) -> Case:
             ["protect", "e.csv", "--advice", "of-events.json", "--out", "o.csv"],
             ["train", "a.csv", "b.csv", "--truth", "same-id"],
             ["forecast", "a.csv", "b.csv", "--population", "100"],
+            ["predict", "a.csv", "b.csv", "--draws", "2", "--json"],
         ]
     )
     return Case("hostile ids", words, files)
@@ -873,6 +875,7 @@ def _options(rng: Random) -> Case:
             (["check", "safer.csv"], ["--json"]),
             (["reproduce", "mine.toml", "--out", "out"], ["--seed", "--events", "--user", "--lat", "--max-memory"]),
             (["train", "a.csv", "b.csv"], ["--seed", "--weight", "--truth", "--out", "--user", "--count"]),
+            (["predict", "a.csv", "b.csv"], ["--days", "--draws", "--seed", "--weight", "--plot", "--truth"]),
             (
                 ["forecast", "a.csv", "b.csv"],
                 ["--population", "--seed", "--weight", "--target", "--method", "--plot", "--truth"],
@@ -919,6 +922,7 @@ READ: list[tuple[str, list[str]]] = [
     ("a.csv", ["train", "a.csv", "b.csv", "--out", "w.json"]),
     ("a.csv", ["forecast", "a.csv", "b.csv", "--population", "100"]),
     ("report.json", ["forecast", "report.json", "--population", "100"]),
+    ("report.json", ["predict", "report.json", "--days", "100"]),
     ("other.json", ["compare", "other.json", "report.json"]),
     ("e.csv", ["inspect", "e.csv"]),
     ("e.csv.gz", ["inspect", "e.csv.gz"]),

@@ -16,7 +16,7 @@ from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, flag
 from habitprint.histograms import TableSpec
 from habitprint.information import COUNTRY
-from habitprint.prediction import N_DRAWS
+from habitprint.prediction import MOST_DRAWS, N_DRAWS
 from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Block, Text
 from habitprint.wording.prediction import (
@@ -46,7 +46,7 @@ class PredictOptions(AttackOptions, frozen=True, kw_only=True):
     """
 
     days: Annotated[int | None, flag(least=1, most=MOST_DAYS, metavar="N")] = None
-    draws: Annotated[int, flag(panel=ATTACKER, least=2)] = N_DRAWS
+    draws: Annotated[int, flag(panel=ATTACKER, least=2, most=MOST_DRAWS)] = N_DRAWS
     seed: SeedOption = 0
 
 
