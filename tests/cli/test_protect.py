@@ -11,7 +11,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.io.tables import write_table
-from habitprint.mechanisms.files import INTERNAL, key_file, owner_file, sidecar
+from habitprint.mechanisms.files import OWNER_NOTE, key_file, owner_file, sidecar
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_the_owner_s_file_says_that_it_is_internal_and_holds_losses_findings_and
 ) -> None:
     out = tmp_path / "safer.csv"
     assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--out", str(out)) == 0
-    assert next(iter(json.loads(owner_file(out).read_text()).items())) == ("internal", INTERNAL)
+    assert next(iter(json.loads(owner_file(out).read_text()).items())) == ("internal", OWNER_NOTE)
     record = hp.read_owner_record(out)
     original = hp.read_histograms(habits)
     without = hp.SuppressBelow(3)

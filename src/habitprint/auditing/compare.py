@@ -285,7 +285,7 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     """
     given = tuple(audits)
     _require_comparable(given)
-    called = distinct_names([audit.run.source for audit in given] if names is None else list(names))
+    called = distinct_audit_names([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
         why, fix = "each audit needs one name", "pass one name for each audit, or none"
         raise InputError(f"{len(called)} names are given for {len(given)} audits", why=why, fix=fix)
@@ -323,12 +323,12 @@ def _require_comparable(audits: Sequence[Audit]) -> None:
         )
 
 
-def distinct_names(names: Sequence[str]) -> list[str]:
+def distinct_audit_names(names: Sequence[str]) -> list[str]:
     """Return distinct names: repeated ones are numbered.
 
     Examples
     --------
-    >>> distinct_names(["audit", "before", "audit"])
+    >>> distinct_audit_names(["audit", "before", "audit"])
     ['audit (1)', 'before', 'audit (3)']
     """
     many = Counter(names)

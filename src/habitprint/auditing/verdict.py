@@ -29,7 +29,7 @@ from habitprint.rates import Rate, wilson_interval
 
 SOMETHING = 0.99  # a bound above this is no guarantee
 FILE, SCHEMA = "advice.json", "habitprint-advice/3"
-INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
+ADVICE_NOTE = "Internal: it may name places that the release hides. Do not publish it."
 
 Met = Literal["guaranteed", "measured"]
 MissedBeside = Literal["person target", "most confident target", "rows reconstructed", "reconstruction not measured"]
@@ -326,7 +326,7 @@ class Advice(Shown):
     ('guaranteed', 3, 'patterns')
     """
 
-    note: str = INTERNAL
+    note: str = ADVICE_NOTE
     schema: str = SCHEMA
     label: str
     recipe: Recipe

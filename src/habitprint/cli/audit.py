@@ -11,7 +11,7 @@ import typer
 
 import habitprint as hp
 from habitprint.auditing.audit import FACTS, FILES, INTERNAL, REPORT, USERS, audit_subject, facts_file
-from habitprint.auditing.compare import distinct_names
+from habitprint.auditing.compare import distinct_audit_names
 from habitprint.auditing.preparation import MOST_SAMPLED, Subject
 from habitprint.checks.check import check_names
 from habitprint.cli import events as of_events
@@ -546,7 +546,7 @@ def record(
     check_target(out, overwrite=force)
     files = list(map(facts_file, audits))
     refuse_lost([out], files)
-    names = distinct_names([name_of(path) for path in audits])
+    names = distinct_audit_names([name_of(path) for path in audits])
     found = dict(zip(names, map(hp.read_audit, files), strict=True))
     reports = [replace(hp.InputFile.of(file), name=f"{name}/{FACTS}") for name, file in zip(names, files, strict=True)]
     hp.write_record(found, out, accountability=accountability, reports=reports, overwrite=force)

@@ -35,7 +35,7 @@ PredictedOn = Literal[
     "cannot-be-repeated",
 ]
 SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
-INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
+OWNER_NOTE = "internal: for the owner of the original only; do not publish it with the release"
 OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
 TOGETHER = "give a table that habitprint protect wrote, with its .json file beside it"
 StrangerCode = Literal["column", "order-of-columns", "zero-counts", "metadata", "formatting", "ids-not-fresh"]
@@ -402,7 +402,7 @@ def write_checked(
         sha256 = sha256_of(made)
         public = Sidecar(SIDECAR, sha256, told.steps, told.guarantees, tuple(tell(told)))  # type: ignore[arg-type]
         private = OwnerRecord(
-            internal=INTERNAL,
+            internal=OWNER_NOTE,
             schema=OWNER,
             release=made.name,
             sha256=sha256,
