@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import logit
+from scipy.special import expit, logit
 
 import habitprint as hp
 from habitprint.forecasting import Law, Measured, Scaling
@@ -49,7 +49,9 @@ def test_a_law_without_any_chance_is_found_again(law: Law) -> None:
     assert found.law.b == pytest.approx(law.b, rel=1e-4)
     assert found.law.always == pytest.approx(law.always, abs=1e-5)
     made = found.at(10_000)
-    assert made.share == pytest.approx(law.share(10_000), abs=0.01)
+    n, shares = zip(*((each.n_users, each.rate.value) for each in curve(law, n_people=10**6)[-3:]), strict=True)
+    power = shares[-1] * (10_000 / n[-1]) ** np.polyfit(np.log(n), np.log(shares), 1)[0]
+    assert made.share == pytest.approx(expit((logit(law.share(10_000)) + logit(power)) / 2), abs=0.01)
     assert made.low < law.share(10_000) < made.high
 
 

@@ -8,8 +8,9 @@ beta distribution, the share re-identified is
 
 which is also the expected uniqueness of a Pitman–Yor process with discount 1 − a and strength a + b − 1 (Rocher,
 Hendrickx & de Montjoye, Nature Communications 16, 347, 2025, doi 10.1038/s41467-024-55296-6). Some people may be found
-among any number: with a share c of them, c + (1 − c) s(n). For joint matching that is a curve
-that fits, and no law. So its interval has two parts:
+among any number: with a share c of them, c + (1 − c) s(n). For joint matching that is a curve that fits, and no law. On
+real data a power law is often as near. So a forecast from a curve falls, on the logit scale, by the mean of what the
+law says and of what a power law through the three largest sizes says. Its interval has two parts:
 
 - *other people*: all laws under which what was measured is likely, each with its weight. The sizes were measured on the
   same people, in nested groups: a person found among many is found among few of them. So people are counted by the
@@ -23,7 +24,7 @@ that fits, and no law. So its interval has two parts:
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol
@@ -49,6 +50,7 @@ DISCREPANCY = 0.2  # usual difference of the fall from any law: standard deviati
 MOST_DISCREPANCY = 0.6  # its largest value: if nearly everybody is identified, the curve says little about its fall
 MOST_TELLING = 10.0  # a rate carries at most the information of so many times its people
 N_FACTORS = 15
+N_NEAREST = 3  # largest sizes, through which a power law is laid
 N_FAN = 24  # sizes at which a forecast is drawn
 EXPONENTS = (0.01, 10.0)  # range of a
 HIGHEST_ALWAYS = 0.97  # largest share of those identified at the largest size who are identified among any number
@@ -370,6 +372,7 @@ class Scaling:
     discrepancy: float
     smallest: int
     impostors: Impostors | None = None
+    slope: float | None = None
 
     @classmethod
     def of(cls, measured: Iterable[SizedRate | Evaluation] | Impostors) -> "Scaling":
@@ -388,7 +391,8 @@ class Scaling:
         n_telling = _independent(points[-1][1])
         seen = _seen_at_sizes(sizes, shares, n_telling)
         laws = _plausible(seen)
-        return cls(*points[-1], laws, _best(seen, laws), _discrepancy(sizes, shares, n_telling), points[0][0])
+        discrepancy, slope = _discrepancy(sizes, shares, n_telling), _slope(points[-N_NEAREST:])
+        return cls(*points[-1], laws, _best(seen, laws), discrepancy, points[0][0], slope=slope)
 
     def at(self, n: int, target: float | None = None) -> Forecast:
         """Return the forecast for n people; with a target, also how many it takes to be within it."""
@@ -446,17 +450,22 @@ class Scaling:
         by_law = _logit(self.laws.shares(self.n_measured))
         if self.impostors is None:
             return by_law, by_law
-        seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # shares of 0 and 1 have no logit
-        return by_law, by_law + (float(logit(seen)) - float(_quantiles(by_law, self.laws.weights)[0]))
+        return by_law, by_law + (
+            float(logit(_smoothed(self.measured))) - float(_quantiles(by_law, self.laws.weights)[0])
+        )
 
     def _ends_ahead(self, n: int) -> Floats:
         by_law, start = self._starts
         falls = _logit(self.laws.shares(n)) - by_law
         # By how much steeper the fall may be: equally likely factors.
         factors = np.exp(self.discrepancy * ndtri((np.arange(N_FACTORS) + 0.5) / N_FACTORS))
-        ahead = (start[:, None] + factors * falls[:, None]).ravel()
+        ahead = start[:, None] + factors * falls[:, None]
+        if self.slope is not None:
+            share = _smoothed(self.measured)
+            power = share * (n / self.n_measured) ** (factors * self.slope)
+            ahead = (ahead + start[:, None] + _logit(power) - logit(share)) / 2
         # A share rises with its logit, so only the three that are asked for are made shares.
-        return np.asarray(expit(_quantiles(ahead, np.repeat(self.laws.weights, N_FACTORS))), np.float64)
+        return np.asarray(expit(_quantiles(ahead.ravel(), np.repeat(self.laws.weights, N_FACTORS))), np.float64)
 
 
 def _first_number(ends: Callable[[int], tuple[float, float, float]], end: int, target: float) -> int | None:
@@ -499,7 +508,7 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
 def _independent(rate: Rate) -> float:
     """Return the number of independent people that would carry as much information as a rate."""
     # If nobody or everybody is identified, the variance is that with half a person more.
-    value = (rate.n_correct + 0.5) / (rate.n + 1)
+    value = _smoothed(rate)
     variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)
     most = MOST_TELLING * rate.n
     spread = rate.method.count_variance(value, variance)
@@ -560,6 +569,19 @@ def _plausible(seen: _Seen, last: tuple[int, int, int] = FINE) -> _Laws:
                 ranges[axis] = max(low, float(inside.min()) - step), min(high, float(inside.max()) + step)
     kept = is_likely & (weights > 0)
     return _Laws(a[kept], b[kept], c[kept], weights[kept] / weights[kept].sum())
+
+
+def _smoothed(rate: Rate) -> float:
+    """Return a share with half a person more: shares of 0 and 1 have no logit."""
+    return (rate.n_correct + 0.5) / (rate.n + 1)
+
+
+def _slope(points: Sequence[tuple[int, Rate]]) -> float:
+    """Return the exponent of the power law through measured shares; it never rises."""
+    sizes = np.log([size for size, _ in points])
+    shares = np.log([_smoothed(rate) for _, rate in points])
+    steps = sizes - sizes.mean()
+    return min(float((steps * shares).sum() / (steps**2).sum()), 0.0)
 
 
 def _best(seen: _Seen, laws: _Laws) -> Law:
