@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 import habitprint as hp
 from habitprint.following import Survival, count_series
 from habitprint.periods.day_table import DayTable
+from habitprint.wording.following import about_rotation
 
 FIRST = date(2012, 4, 9)
 Rows = list[tuple[int, int, str]]  # user, day, place
@@ -140,6 +141,28 @@ def test_releases_hold_every_row_of_their_days_once() -> None:
     assert sum(each.totals.sum() for each in series.values()) == sum(day < 6 for _, day, _ in rows)
 
 
+def test_ids_as_numbers_and_as_text_give_the_same_result() -> None:
+    rows = diary(30, 4, absent=0.2)
+    texts = [(f"{user}", day, place) for user, day, place in rows]
+    for most_people in (None, 12):
+        found, same = (hp.follow(events_of(each), every=1, most_people=most_people) for each in (rows, texts))  # type: ignore[arg-type]
+        assert found == same
+
+
+def test_an_interval_meets_a_target_only_if_every_release_does() -> None:
+    homes = [(user, day, f"home {user}") for user in range(50) for day in range(4)]
+    found = hp.follow(events_of([*homes, *((user, 4, "square") for user in range(50))]), every=1)
+    assert only(found).last.everybody.high < 0.2
+    assert not only(found).is_within(0.2)
+    assert "No tested interval" in about_rotation(found, 0.2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_releases_that_share_no_place_are_no_reason_for_a_warning() -> None:
+    rows = [(user, day, f"place {user} on day {day}") for user in range(5) for day in range(3)]
+    assert only(hp.follow(events_of(rows), every=1)).last.everybody.n_correct == 0
+
+
 def test_days_without_anybody_are_no_release_and_people_are_followed_over_them() -> None:
     rows = [(user, day, f"home {user}") for user in range(9) for day in (0, 3, 4)]
     found = only(hp.follow(events_of(rows), every=1))
@@ -164,6 +187,9 @@ def test_a_sample_is_of_so_many_people_and_the_result_says_so() -> None:
         ({"every": [7]}, "the events cover 4 days"),
         ({"every": []}, "no rotation interval"),
         ({"every": 1, "most_releases": 2}, "most_releases"),
+        ({"every": 1, "most_people": 0}, "most_people"),
+        ({"every": 2.5}, "every"),
+        ({"every": 1, "count": "seconds"}, "durations"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(options: dict[str, object], what: str) -> None:

@@ -24,11 +24,13 @@ from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import Histograms
 from habitprint.ids import number_ids
 from habitprint.io.tables import collect
-from habitprint.matching import match
+from habitprint.matching import MatchOptions
+from habitprint.matching.match import find_matching
 from habitprint.periods.day_table import EPOCH, MICROSECONDS, CountedAs, DayTable, between, count_days
+from habitprint.periods.split import refuse_to_count
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
-from habitprint.weighing import Weight, WeightName
+from habitprint.weighing import Weight, WeightName, find_weight
 
 ROTATIONS = (1, 3, 7, 14, 28)  # days between new pseudonyms
 FEWEST_RELEASES = 3  # fewer are no series
@@ -67,8 +69,10 @@ class Survival:
     ----------
     every
         The days of each release, after which pseudonyms change.
-    n_people, n_once
-        The number of people in the first release, and of those who are in no release but one.
+    n_people
+        The number of people in the first release.
+    n_once
+        The number of people in the series who are in one release only; nobody can follow them.
     followed
         The people who are still followed, after one further release, after two, and so on.
 
@@ -89,6 +93,10 @@ class Survival:
     def last(self) -> Followed:
         """Return the people who are still followed in the last release."""
         return self.followed[-1]
+
+    def is_within(self, target: float) -> bool:
+        """Return whether the interval of every release ends within the target."""
+        return all(step.everybody.high <= target for step in self.followed)
 
 
 @dataclass(frozen=True)
@@ -196,15 +204,20 @@ def follow(
     59
     """
     require_seed(seed)
-    intervals = sorted({every} if isinstance(every, int) else set(every))
-    if not intervals:
+    given = list(every) if isinstance(every, Iterable) else [every]
+    if not given:
         raise InputError("no rotation interval is given", why="it says when pseudonyms change", fix="use every=[7]")
-    for days in intervals:
+    for days in given:
         require_whole("every", days, 1, why="pseudonyms change after whole days", fix="use 7 for a new one each week")
+    intervals = sorted({int(days) for days in given})
     why, fix = f"a series has at least {FEWEST_RELEASES} releases", f"use {MOST_RELEASES}"
     require_whole("most_releases", most_releases, FEWEST_RELEASES, why=why, fix=fix)
+    if most_people is not None:
+        require_whole("most_people", most_people, 2, why="people are followed among others", fix="use 1000")
+    events = events if isinstance(events, DayTable) else as_events(events)
+    refuse_to_count(events, count)
     progress("counting events", 0, 1)
-    table = DayTable.of(events if isinstance(events, DayTable) else as_events(events), count).counted()
+    table = DayTable.of(events, count).counted()
     usual = count_days(table).usual
     first, n_days = usual[0].day, (usual[-1].day - usual[0].day).days + 1
     fitting = [days for days in intervals if n_days // days >= FEWEST_RELEASES]
@@ -216,7 +229,7 @@ def follow(
             f"{counted(shortest, 'day')}",
             fix=f"give events of at least {counted(FEWEST_RELEASES * shortest, 'day')}, or a shorter interval",
         )
-    sample = _draw_people(table, most_people, seed)
+    sample = None if most_people is None else _draw_people(table, most_people, seed)
     survivals = []
     for done, days in enumerate(fitting):
         progress(f"releases of {counted(days, 'day')}", done, len(fitting))
@@ -232,10 +245,16 @@ def follow(
     )
 
 
-def _draw_people(table: DayTable, most: int | None, seed: int) -> Indices | None:
+def _draw_people(table: DayTable, most: int, seed: int) -> Indices | None:
     """Return the codes of a random sample of people; None for everybody."""
-    n = 0 if table.users is None else table.users.len()
-    return None if most is None or n <= most else np.random.default_rng(seed).permutation(n)[:most]
+    order = np.argsort(_by_text(table.users))  # so that ids of either type give the same sample
+    return order[np.random.default_rng(seed).permutation(len(order))[:most]] if len(order) > most else None
+
+
+def _by_text(ids: pl.Series | None) -> Indices:
+    """Return the position of each id among all, in the order of their text: whole numbers and text agree."""
+    texts = pl.Series([]) if ids is None else ids.cast(pl.String)
+    return np.argsort(texts.arg_sort().to_numpy())
 
 
 def count_series(
@@ -243,7 +262,7 @@ def count_series(
 ) -> dict[int, Histograms]:
     """Return the histograms of consecutive releases of so many days each, by number; empty ones are left out.
 
-    Users are numbered as in the day table.
+    Users and places are numbered in the order of the text of their ids.
 
     Examples
     --------
@@ -263,6 +282,8 @@ def count_series(
     (found,) = collect(
         [rows.group_by(number.alias("release"), "user", "place").agg(pl.col(amount).sum())], table.events.source
     )
+    of_user, of_place = _by_text(table.users), _by_text(table.places)
+    found = found.with_columns(user=of_user[found["user"]], place=of_place[found["place"]])
     places, _ = number_ids(found["place"])
     series = {}
     for (release,), mine in sorted(found.partition_by("release", as_dict=True).items()):
@@ -270,7 +291,7 @@ def count_series(
         of_place = places.search_sorted(mine["place"]).to_numpy()
         values = mine[amount].cast(pl.Float64).to_numpy() / (MICROSECONDS if table.in_seconds else 1)
         counts = sparse.csr_array((values, (of_user, of_place)), (users.len(), places.len()))
-        series[release] = Histograms(counts, users.cast(pl.Int64), places.cast(pl.Int64))
+        series[release] = Histograms(counts, users, places)
     return series
 
 
@@ -337,7 +358,7 @@ def _link(series: Sequence[Histograms], weight: WeightName | Weight, seed: int) 
 def _partners(known: Histograms, released: Histograms, weight: WeightName | Weight, seed: int) -> Indices:
     """Return for each known row the released row that it is matched with, or `NOBODY`; a guess is no match."""
     partner = np.full(known.n_users, NOBODY)
-    found = match(released, known, weight=weight, seed=seed)
+    found = find_matching(released, known, MatchOptions(weight=find_weight(weight), seed=seed))
     rows, columns = found.rows_in(released, known)
     partner[columns[~found.is_guess]] = rows[~found.is_guess]
     return partner

@@ -10,3 +10,4 @@ for number in range(3):
         os.fstat(number)
     except OSError:
         os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+        os.set_inheritable(number, True)  # noqa: FBT003 - for programs that are started, such as Spark's Java

@@ -240,6 +240,13 @@ def test_steady_habits_are_followed_further_than_drifting_ones(steady: Times, dr
     assert changing.high < lasting.low
 
 
+def test_too_few_days_of_the_week_for_a_series_are_no_reason_to_stop() -> None:
+    friday, saturday, sunday, monday = (week(0)[0] + timedelta(days=day) for day in range(4, 8))
+    rows = tuple((person, day, person) for person in range(20) for day in (friday, saturday, sunday, monday))
+    weekend = hp.DateRanges((saturday, saturday), (sunday, sunday))
+    assert times_of(rows, hp.OnDays("saturday", "sunday", of=weekend)).following is None
+
+
 def test_what_cannot_be_repeated_is_not() -> None:
     short = [row for row in diary(4, changes=False) if row[1] < week(0)[0] + timedelta(days=2)]
     assert times_of(tuple(short), hp.HalvesOfRows()).following is None

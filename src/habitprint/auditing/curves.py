@@ -1,6 +1,7 @@
 """Curves of the risk by number of people, resolution, duration and time."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal, TypeVar
@@ -13,7 +14,7 @@ from habitprint.attacks import Attack, AttackResult, Outcome, Scenario, full_sui
 from habitprint.auditing.candidates import Candidate, Kind
 from habitprint.auditing.preparation import CountedEvents, Prepared
 from habitprint.errors import InputError
-from habitprint.following import FEWEST_RELEASES, Following, follow
+from habitprint.following import Following, follow
 from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
@@ -488,13 +489,12 @@ def measure_times(
     if apart:
         released = periods.Span.between(*next(iter(by_gap.values())).ranges[0])
         distance = Curve(*DISTANCE, "distances", tuple(apart), n_sampled, released=released)
-    following = None
-    if _n_days(file) >= FEWEST_RELEASES:
-        days, weight = source.days, part.attack.weight
-        if isinstance(source.period, periods.OnDays):
-            days = replace(days, frame=days.frame.filter(source.period.is_kept))
+    days, following = source.days, None
+    if isinstance(source.period, periods.OnDays):
+        days = replace(days, frame=days.frame.filter(source.period.is_kept))
+    with suppress(InputError):  # fewer than three days
         inner = nested(progress, STAGE, 0, 1, "repeated releases")
-        following = follow(days, weight=weight, most_people=most_users, seed=seed, progress=inner)
+        following = follow(days, weight=part.attack.weight, most_people=most_users, seed=seed, progress=inner)
     other_time = _know_all_other_time(prepared, whole, weights, overlap, progress)
     how: Measure = "pairs of periods" if pairs else "too short"
     return Times(Curve(*PAIRS, how, tuple(points), n_sampled), distance, other_time, following)

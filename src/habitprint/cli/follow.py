@@ -51,7 +51,7 @@ class FollowOptions(Record, frozen=True, kw_only=True):
         Highest share of people who may be followed, such as 5% or 0.05.
     """
 
-    every: Annotated[tuple[str, ...], flag(panel=MAIN, metavar="DAYS", read=to_intervals)] = ()
+    every: Annotated[tuple[int, ...], flag(panel=MAIN, metavar="DAYS", read=to_intervals)] = ()
     target: Annotated[float, flag(panel=MAIN, metavar="RATE", read=to_share)] = DEFAULT_TARGET
     most_releases: Annotated[int, flag(panel=ATTACKER, least=3)] = MOST_RELEASES
     most_people: Annotated[int | None, flag(panel=ATTACKER, least=2)] = None
@@ -86,7 +86,7 @@ def follow(
     with ProgressBar() as progress:
         found = hp.follow(
             of_events.open_events(files, spec).events,
-            every=[int(days) for days in options.every] or ROTATIONS,
+            every=options.every or ROTATIONS,
             count=of_events.counted_as(spec),
             most_people=options.most_people,
             most_releases=options.most_releases,

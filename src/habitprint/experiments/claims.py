@@ -420,19 +420,21 @@ class FallsWhileFlat(_Compared, frozen=True):
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare k = 1 with k = 10 at user level, and with each k at cluster level, in each set of data."""
         for part, group in groups(runs, lambda run: run.part.name).items():
-            several = [run for run in group if run.result.protected and run.result.protected.n_groups > 1]
-            by_k = {run.value: run for run in several}
+            ours = _proposed(group)
+            several = [run for run in ours if run.result.protected and run.result.protected.n_groups > 1]
+            by_k = groups(several, lambda run: run.value)
             if not by_k.keys() >= {1, 10}:
                 continue
             first, then = by_k.pop(1), by_k[10]
-            steep = sign_test(contrast((1, ByUser.of([first])), (-STEEP, ByUser.of([then]))))
-            user, later = _mean_rate([first]), STEEP * _mean_rate([then])
+            steep = sign_test(contrast((1, ByUser.of(first)), (-STEEP, ByUser.of(then))))
+            user, later = _mean_rate(first), STEEP * _mean_rate(then)
             yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, later, *steep)
-            for run in by_k.values():
-                change = _mean_rate([run], "cluster") - _mean_rate([first], "cluster")
+            for same_k in by_k.values():
+                change = _mean_rate(same_k, "cluster") - _mean_rate(first, "cluster")
                 sign = math.copysign(1.0, change)
-                moved = contrast((-sign, ByUser.of([run], "cluster")), (sign, ByUser.of([first], "cluster")))
-                where = f"{part}: {100 * SAME:g} points, against the {'rise' if sign > 0 else 'fall'} up to {run.label}"
+                moved = contrast((-sign, ByUser.of(same_k, "cluster")), (sign, ByUser.of(first, "cluster")))
+                way = "rise" if sign > 0 else "fall"
+                where = f"{part}: {100 * SAME:g} points, against the {way} up to {same_k[0].label}"
                 yield Comparison(where, SAME, abs(change), *sign_test(SAME + moved))
 
 

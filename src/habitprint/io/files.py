@@ -10,6 +10,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -55,6 +56,7 @@ OWNER_ONLY = 0o600
 EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
 ADDRESS = re.compile(r"([a-z][a-z0-9+.\-]+):/.*@", re.IGNORECASE)  # with a user; a path has one slash of the two
+LONGEST_WAIT, MOMENT = 10.0, 0.01  # seconds, for a folder that another process locks
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
 
 Writer = Callable[[Path], object]
@@ -400,21 +402,32 @@ def _alone_in(places: Collection[Path]) -> Iterator[None]:
     with ExitStack() as locks:
         for place in sorted(places):
             with suppress(OSError):  # a file system without locks
-                locks.callback(os.close, _lock(place, wait=True))
+                locks.callback(os.close, _lock(place, wait=LONGEST_WAIT))
         yield
 
 
-def _lock(folder: Path, *, wait: bool = False) -> int:
-    """Return a lock of a folder; the system releases it when the process ends, even if it is killed."""
+def _lock(folder: Path, *, wait: float = 0.0) -> int:
+    """Return a lock of a folder; the system releases it when the process ends, even if it is killed.
+
+    A folder that another process still locks after so many seconds raises `BlockingIOError`: some programs lock a
+    folder for as long as they run.
+    """
     if sys.platform == "win32":
         raise OSError(folder)
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
+    handle, end = os.open(folder, os.O_RDONLY | os.O_DIRECTORY), time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < end:
+                time.sleep(MOMENT)
+                continue
+            os.close(handle)
+            raise
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
 
 
 def _remove_abandoned(place: Path) -> None:

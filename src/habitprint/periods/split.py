@@ -302,12 +302,23 @@ def refuse_to_split(events: Events | DayTable, period: Period, active: int, coun
       why: the time at a place is the sum of durations
       fix: name their column: --seconds duration (seconds='duration' in Python); or use hp.until_next(events)
     """
-    events = events.events if isinstance(events, DayTable) else events
-    require_events(events)
     require_period(period)
-    require_option("count", count, get_args(CountedAs))
     why = "it is the least number of events of a user in each part"
     require_whole("active", active, 1, why, fix="use 1 (the paper's choice) or more")
+    refuse_to_count(events, count)
+
+
+def refuse_to_count(events: Events | DayTable, count: str) -> None:
+    """Raise `InputError` unless events have places, and durations if seconds are counted.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> refuse_to_count(hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]}), "visits")
+    """
+    events = events.events if isinstance(events, DayTable) else events
+    require_events(events)
+    require_option("count", count, get_args(CountedAs))
     require_places(events)
     if count == "seconds" and "seconds" not in events.columns:
         raise InputError(

@@ -5,7 +5,7 @@ from habitprint.formatting import at_most, counted, percent
 from habitprint.wording.blocks import Block, Table, Text, fixed_text, table
 
 HEADS = ("Interval", "Releases", "Days", "People", "Still followed", "Upper end", "In every release")
-LINK_BY_LINK = "Link by link"
+MORE_HEADS = ("Link by link", "In one release only")
 
 
 def about_survival(survival: Survival) -> str:
@@ -32,7 +32,7 @@ def about_rotation(found: Following, target: float) -> str:
     >>> about_rotation(hp.follow(hp.datasets.calls_twin(60).events, every=3), target=0.05)
     'No tested interval keeps this share within 5%.'
     """
-    within = [f"{each.every:,}" for each in found.survivals if each.last.everybody.high <= target]
+    within = [counted(each.every, "day") for each in found.survivals if each.is_within(target)]
     if not within:
         return fixed_text("followed: no interval", target=target)
     return fixed_text("followed: intervals", days=" or ".join(within), target=target)
@@ -90,7 +90,8 @@ def following_table(found: Following) -> Table:
             at_most(each.last.everybody.high),
             None if each.last.throughout is None else percent(each.last.throughout.value),
             percent(each.last.link_by_link.value),
+            each.n_once,
         ]
         for each in found.survivals
     ]
-    return table("People who are followed", [*HEADS, LINK_BY_LINK], rows)
+    return table("People who are followed", [*HEADS, *MORE_HEADS], rows)
