@@ -201,7 +201,7 @@ def follow(
       why: a series needs at least 3 releases, and the shortest interval is 7 days
       fix: give events of at least 21 days, or a shorter interval
     >>> hp.follow(twin.events, every=3).survivals[0].followed[0].everybody.n
-    59
+    48
     """
     require_seed(seed)
     given = list(every) if isinstance(every, Iterable) else [every]

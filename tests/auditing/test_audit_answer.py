@@ -346,7 +346,7 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
         for at, trial in enumerate(found.protections.trials)
     ]
     said = about_protections(answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)))
-    assert "The lowest guarantee with an information loss of at most 1" in said
+    assert "Of the protections with an information loss of at most 1" in said
     assert f"“{worse[5].label}”" not in said
 
 

@@ -118,7 +118,8 @@ def test_the_truth_of_two_tables_is_followed(tmp_path: Path) -> None:
     theirs = hp.Histograms(known.counts, pl.Series([names[str(user)] for user in known.users]), known.places)
     ours = hp.Histograms(released.counts, released.users.cast(pl.String), released.places)
     with only_groups():
-        before = hp.audit((ours, theirs), truth=names, noise=False, target=TARGET)
+        # As in the audit of the written file, the draw is new, and of 60 people one more row matters.
+        before = hp.audit((ours, theirs), truth=names, noise=False, target=1.5 * TARGET)
         final = hp.release(before, tmp_path / "out")
     assert final.data.scope.n_attacked == final.strongest.rate.n == final.data.scope.n_released
 

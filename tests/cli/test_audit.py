@@ -57,7 +57,7 @@ def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     again = ("--out", tmp_path / "none", *options, "1%", "--force", "--verbose")
     assert run(monkeypatch, "audit", *weeks, *again) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "More people: The target of 1% needs groups of 100" in text
+    assert "More people The target of 1% needs groups of 100" in text
 
 
 def test_events_become_a_folder_with_a_report(

@@ -299,7 +299,7 @@ def check_release_target(
     >>> check_release_target("week1.docx")
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write week1.docx: habitprint does not know the ending '.docx'
-      why: the ending of the file name selects the format of the table
+      why: the ending of the file name selects the format, and a file is one table
       fix: use one of .csv, .parquet
     """
     check_writable(path, overwrite=overwrite)
