@@ -104,7 +104,8 @@ def test_the_scope_counts_everybody_in_the_file_the_release_and_what_is_known() 
     assert (scope.released.ranges, scope.known.ranges) == tuple((days,) for days in period.ranges)
     assert scope.share_of_rows == 14 / 16
     assert about_scope(scope) == (
-        "2 of 6 people in the file are in both tables: the released table and the attacker’s. The audit tests only these people. "
+        "2 of 6 people in the file are in both tables: the released table and the attacker’s. "
+        "The audit tests only these people. "
         "Released: 11 April 2012 to 17 April 2012, 3 people. "
         "Known to the attacker: 18 April 2012 to 24 April 2012, 4 people. 87.5% of the rows are used."
     )
