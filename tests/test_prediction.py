@@ -11,8 +11,9 @@ from scipy.stats import multivariate_hypergeom
 
 import habitprint as hp
 from command_line import run
-from habitprint.attacks import Scenario
-from habitprint.prediction import redeal
+from habitprint.attacks import Scenario, run_attack
+from habitprint.prediction import redeal, thinned
+from habitprint.wording.prediction import about_needed
 
 
 def people(
@@ -154,3 +155,33 @@ def test_the_command_prints_the_facts_of_python_and_draws_them(
     assert plot.read_text().startswith("<svg")
     assert run(monkeypatch, "predict", *town, "--draws", 3) == 0
     assert "had fallen into the two periods at random" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("n_events", "concentration"), [(400, 30.0), (60, 30.0), (400, 100.0)])
+def test_where_everybody_is_identified_fewer_observations_are_expected_to_do_what_they_do(
+    n_events: int, concentration: float
+) -> None:
+    random = np.random.default_rng(0)
+    habits = random.dirichlet(concentration * random.dirichlet(np.ones(60)), 300)
+    tables = [
+        hp.Histograms(
+            sparse.csr_array(np.array([random.multinomial(n_events, habit) for habit in habits])),
+            pl.Series(range(300)),
+            pl.Series(range(60)),
+        )
+        for _ in range(2)
+    ]
+
+    def attack(share: float) -> float:
+        released, known = (thinned(table, share, random) for table in tables)
+        return run_attack(Scenario(released, known, "same-id").counting(300)).rate.value
+
+    found = hp.predict(*tables, n_draws=2)
+    assert found.is_saturated
+    assert "smaller parts of the redealt events" in about_needed(found)
+    for grown in found.growth[:3]:
+        assert grown.share == pytest.approx(attack(grown.times), abs=0.08)
+    half = found.needed[1].observations
+    assert half is not None
+    assert 0.3 < attack(half / n_events) < 0.7
+    assert {point.n_draws for point in found.redealt} == {2}

@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 
 import habitprint as hp
 from habitprint.arrays import Floats, Indices
-from habitprint.attacks import Scenario
+from habitprint.attacks import Scenario, run_attack
+from habitprint.auditing.people import assess_people
 from habitprint.separation import CONFUSED, separate
 from habitprint.weighing.definitions import logarithm
 
@@ -110,3 +111,18 @@ def test_the_swap_error_of_the_joint_test_falls_with_twice_the_bhattacharyya_dis
     expected = -2 * math.log(np.sqrt(habits[0] * habits[1]).sum())
     assert error < expected / 8
     assert abs(slope - expected) < 3 * error
+
+
+@pytest.mark.parametrize(
+    ("n_events", "is_of_events", "has_needed"), [(12, True, True), (12, False, False), (200, True, False)]
+)
+def test_users_have_needed_observations_if_counts_are_events_and_some_people_are_not_identified(
+    n_events: int, is_of_events: bool, has_needed: bool
+) -> None:
+    random = np.random.default_rng(0)
+    habits = random.dirichlet(np.full(20, 0.5), 60)
+    released, known = (table(random.multinomial(n_events, habits), [*range(60)]) for _ in range(2))
+    joint = run_attack(Scenario(released, known, "same-id"))
+    assert (joint.rate.value > 0.9) == (n_events == 200)
+    _, users = assess_people(joint, is_of_events=is_of_events)
+    assert ("observations_needed" in users.columns) == has_needed

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.training import Training, thinned, with_strangers
+from habitprint.training import Training, with_fewer_counts, with_strangers
 from instances import random_histograms
 
 
@@ -17,14 +17,14 @@ def training() -> Training:
 def test_thinned_tables_have_as_many_counts_as_asked_for_and_nobody_vanishes_or_gains() -> None:
     random = np.random.default_rng(0)
     table = random_histograms(200, 10, density=0.5, seed=1)
-    found = thinned(table, 1 / 3, random)
+    found = with_fewer_counts(table, 1 / 3, random)
     assert found.users.equals(table.users)
     assert found.totals.min() >= 1
     assert (table.counts - found.counts).min() >= 0
     assert found.totals.sum() == pytest.approx(table.totals.sum() / 3, rel=0.1)
-    assert thinned(table, 1.0, random) is table
+    assert with_fewer_counts(table, 1.0, random) is table
     shares = hp.Histograms(table.shares, table.users, table.places)
-    assert thinned(shares, 1 / 3, random) is shares  # nothing whole to leave out
+    assert with_fewer_counts(shares, 1 / 3, random) is shares  # nothing whole to leave out
 
 
 @pytest.mark.parametrize(("released_share", "known_share"), [(1.0, 1.0), (0.5, 0.5), (0.9, 0.3), (0.2, 0.2)])

@@ -86,6 +86,17 @@ class Histograms(Shown, Framed):
         """Return the number of places, K."""
         return self.places.len()
 
+    @property
+    def has_whole_counts(self) -> bool:
+        """Return whether all counts are whole numbers: numbers of observations.
+
+        Examples
+        --------
+        >>> Histograms.from_strings({1: "ab"}).has_whole_counts
+        True
+        """
+        return bool(np.all(self.counts.data == np.floor(self.counts.data)))
+
     @cached_property
     def totals(self) -> Floats:
         """Return each user's number of counts, T, shape (N,)."""

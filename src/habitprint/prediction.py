@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.optimize import isotonic_regression
 from scipy.special import stdtrit
 
-from habitprint.arrays import Indices, SparseMatrix
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.conversion import AnyTable, as_histograms
 from habitprint.errors import InputError, require_seed, require_whole
@@ -30,7 +30,7 @@ from habitprint.histograms import Histograms
 from habitprint.information import Information, measure_information
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import LEVEL, IntervalMethod, Rate, rates_frame
-from habitprint.separation import Separation, has_whole_counts, separate
+from habitprint.separation import Separation, separate
 from habitprint.truth import SAME_ID
 from habitprint.weighing import Weight, WeightName, find_weight
 
@@ -38,8 +38,10 @@ STAGE = "redealt events"
 N_DRAWS, MOST_DRAWS = 8, 100
 N_THINNED = 3  # draws at each smaller share of events
 LEAST_SHARE = 2.0**-10  # of the events that is tried
+SATURATED = 0.9  # share re-identified above which too few people are left to tell the worth of an observation
+HALF = 0.5  # of people
 SHARES = (0.1, 0.5, 0.9)  # of people, whose needed observations are stated
-MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the observations
+PARTS, MULTIPLES = (1 / 8, 1 / 4, 1 / 2), (2.0, 4.0, 8.0, 16.0)  # of the observations
 NEAR = 0.05  # of a logarithm of shares that are as good as equal
 MOST_EVENTS = 10**9  # of one person: numpy draws no more
 
@@ -85,7 +87,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Grown:
-    """The share of people identifiable with so many times their observations, if each stays worth the same."""
+    """The share of people expected with so many times their observations, if each stays worth the same."""
 
     times: float
     share: float
@@ -137,15 +139,40 @@ class Prediction(Drawn):
     @cached_property
     def effective(self) -> EffectiveShare:
         """Return the effective share of observations."""
+        value, low, high = map(self._share_with, (self.measured.value, self.measured.low, self.measured.high))
+        return EffectiveShare(value, low, 1.0 if self.is_random else high)
+
+    @cached_property
+    def _curve(self) -> tuple[Floats, Floats]:
+        """Return the logarithms of the shares of redealt events, and the shares of people; both ascend."""
         rates = isotonic_regression([point.rate.value for point in self.redealt]).x
-        logs = np.log([point.share for point in self.redealt])
-        ends = np.interp([self.measured.value, self.measured.low, self.measured.high], rates, logs)
-        return EffectiveShare(*np.exp(ends).tolist())
+        return np.log([point.share for point in self.redealt]), rates
+
+    def _share_with(self, value: float) -> float:
+        """Return the share of redealt events that re-identifies a share of people."""
+        logs, rates = self._curve
+        return math.exp(np.interp(value, rates, logs))
+
+    @property
+    def _present(self) -> float:
+        """Return the share of redealt events that stands for all real events."""
+        return self.effective.high if self.is_saturated else self.effective.value
+
+    @property
+    def is_saturated(self) -> bool:
+        """Return whether nearly everybody is re-identified, so that the worth of an observation is an upper limit."""
+        return self.measured.value > SATURATED
 
     @cached_property
     def worth(self) -> float:
-        """Return the worth of an observation: with it, theory gives the measured accuracy for these tables."""
-        return self.separation.worth(self.measured.value)
+        """Return the worth of an observation: with it, theory gives the measured accuracy for these tables.
+
+        Where nearly everybody is re-identified, it comes from the redealt events that re-identify half of the people,
+        and from the largest effective share.
+        """
+        if not self.is_saturated:
+            return self.separation.worth(self.measured.value)
+        return self.separation.worth(HALF) * self._present / self._share_with(HALF)
 
     @property
     def needed(self) -> tuple[Needed, ...]:
@@ -154,8 +181,13 @@ class Prediction(Drawn):
 
     @property
     def growth(self) -> tuple[Grown, ...]:
-        """Return the share of people identifiable with some multiples of the observations."""
-        return tuple(Grown(times, self.separation.share(times * self.worth)) for times in MULTIPLES)
+        """Return the share of people expected with some multiples of the observations.
+
+        Fewer observations follow the redealt events; more follow theory.
+        """
+        ahead = [(times, self.separation.share(times * self.worth)) for times in MULTIPLES]
+        fewer = [(times, float(np.interp(math.log(times * self._present), *self._curve))) for times in PARTS]
+        return tuple(Grown(*each) for each in (*fewer, (1.0, self.measured.value), *ahead))
 
     @property
     def people(self) -> pl.DataFrame:
@@ -234,7 +266,7 @@ def predict(
     attack = Attack(find_weight(weight))
 
     def measure(part: Scenario, done: int, note: str) -> Rate:
-        inner = nested(progress, STAGE, done, n_draws + 6, note)
+        inner = nested(progress, STAGE, done, n_draws + 2, note)
         return run_attack(part.counting(tables.n_people), attack, seed=seed, progress=inner).rate
 
     measured = measure(tables, 0, "real events")
@@ -245,21 +277,22 @@ def predict(
     points = [RedealtPoint(1.0, _of_draws(rates), n_draws)]
 
     def add(share: float) -> None:
-        randoms = [np.random.default_rng([seed, number, round(share * 2**40)]) for number in range(N_THINNED)]
-        some = [
-            measure(_thinned(part, share, random), n_draws + len(points), f"{100 * share:.3g}% of the events")
-            for part, random in zip(dealt, randoms, strict=False)
-        ]
-        points.append(RedealtPoint(share, _of_draws(some), N_THINNED))
+        some = []
+        for number, part in enumerate(dealt[:N_THINNED]):
+            fewer = _thinned(part, share, np.random.default_rng([seed, number, round(share * 2**40)]))
+            some.append(measure(fewer, n_draws + 1, f"{100 * share:.3g}% of the events"))
+        points.append(RedealtPoint(share, _of_draws(some), len(some)))
 
-    while points[-1].rate.value > measured.low and points[-1].share > LEAST_SHARE:
+    highest = min(measured.low, HALF if measured.value > SATURATED else 1.0)
+    while points[-1].rate.value > highest and points[-1].share > LEAST_SHARE:
         add(points[-1].share / 2)
     information = measure_information(tables, attack.weight, seed=seed, progress=progress)
     found = Prediction(measured, tuple(points[::-1]), separate(tables, progress), information, seed)
+    while points[-1].share > max(found.effective.value * PARTS[0], LEAST_SHARE):
+        add(points[-1].share / 2)
     if min(abs(math.log(found.effective.value / point.share)) for point in points) > NEAR:  # once more where both agree
         add(found.effective.value)
-        found = replace(found, redealt=tuple(sorted(points, key=lambda point: point.share)))
-    return found
+    return replace(found, redealt=tuple(sorted(points, key=lambda point: point.share)))
 
 
 def redeal(tables: Scenario, random: np.random.Generator) -> Scenario:
@@ -343,7 +376,7 @@ def _of_draws(rates: Sequence[Rate]) -> Rate:
 
 def _require_whole_counts(side: str, table: Histograms) -> None:
     """Raise `InputError` unless all counts are whole numbers: events can be redealt, shares cannot."""
-    if not has_whole_counts(table):
+    if not table.has_whole_counts:
         raise InputError(
             f"the {side} table has counts that are not whole numbers",
             why="the events of each person are redealt one by one, and a part of an event cannot be",

@@ -21,7 +21,6 @@ from scipy import sparse
 from habitprint.arrays import Floats, ReadOnly, SparseMatrix
 from habitprint.attacks import Scenario
 from habitprint.formatting import abbreviated
-from habitprint.histograms import Histograms
 from habitprint.progress import Progress, silent
 from habitprint.weighing import WEIGHTS
 from habitprint.weighing.evidence import PlaceFacts, Problem, evidence_of
@@ -158,18 +157,6 @@ def separate(tables: Scenario, progress: Progress = silent) -> Separation:
     distances, needed = np.concatenate(parts, axis=1)
     observations = (released.totals[rows] + known.totals[columns]) / 2
     return Separation(released.users.gather(rows), observations, distances, needed)
-
-
-def has_whole_counts(table: Histograms) -> bool:
-    """Return whether all counts of a table are whole numbers: numbers of observations.
-
-    Examples
-    --------
-    >>> from habitprint.histograms import Histograms
-    >>> has_whole_counts(Histograms.from_strings({1: "ab"}))
-    True
-    """
-    return bool(np.all(table.counts.data == np.floor(table.counts.data)))
 
 
 def _roots(counts: SparseMatrix) -> SparseMatrix:

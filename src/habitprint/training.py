@@ -44,7 +44,6 @@ SMOOTHINGS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
 N_DROPS = 3  # number of times that people are left out
 NEARLY_ALL = 0.9  # with this part of the counts or more, none are left out
-LARGEST_COUNT = 2.0**53  # up to here every whole number is exact
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 N_BINS = 10
 RIDGE = np.array([0.01, 0.01, 0.01, 1.0, 1.0, 0.0])  # in pairs: where all are right, the numbers are finite
@@ -659,8 +658,9 @@ class Training(Shown):
         for _ in range(N_DROPS if has_strangers else 1):
             people = with_strangers(own, here, there, random) if has_strangers else own
             is_first = random.permutation(people.common.n) % 2 == 0
-            fewer = (thinned(people.released, kept[0], random), thinned(people.known, kept[1], random))
-            halves = fit_on_other_half(*fewer, people.common, is_first, name=TRAINED, seed=self.seed)
+            released = with_fewer_counts(people.released, kept[0], random)
+            known = with_fewer_counts(people.known, kept[1], random)
+            halves = fit_on_other_half(released, known, people.common, is_first, name=TRAINED, seed=self.seed)
             found.append(_score(people, self.weight, halves, is_first, self.seed, progress))
         scores, chances = zip(*found, strict=True)
         return replace(self, calibration=Calibration.fit(PairScores.together(scores), np.concatenate(chances)))
@@ -863,19 +863,19 @@ def with_strangers(
     return scenario.part(common.released[here], common.known[there])
 
 
-def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Histograms:
+def with_fewer_counts(table: Histograms, kept: float, random: np.random.Generator) -> Histograms:
     """Return a table with a share of the counts of each user, drawn at random, but one at least.
 
     Where counts are not whole numbers, or nearly all are kept, the table is returned unchanged.
 
     Examples
     --------
-    >>> thinned(Histograms.from_strings({1: "a" * 1000, 2: "a"}), 0.1, np.random.default_rng(0)).totals.tolist()
+    >>> table = Histograms.from_strings({1: "a" * 1000, 2: "a"})
+    >>> with_fewer_counts(table, 0.1, np.random.default_rng(0)).totals.tolist()
     [92.0, 1.0]
     """
     counts = table.counts
-    is_whole = bool((counts.data == np.floor(counts.data)).all()) and float(counts.data.max()) < LARGEST_COUNT
-    if not is_whole or kept >= NEARLY_ALL:
+    if not table.has_whole_counts or kept >= NEARLY_ALL:
         return table
     left = random.binomial(counts.data.astype(np.int64), kept)
     # No user vanishes: a user who has lost all counts keeps one at the place that had most.

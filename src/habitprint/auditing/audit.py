@@ -651,7 +651,7 @@ def audit_prepared(
         weight = joint.matching.weight
         on_all = attack_all(subject.backend, prepared.remote, subject.truth, weight, seed, progress)
     steps = coarser_places(tables.released, grid, subject.coarser)
-    assess = Once(partial(assess_people, joint))
+    assess = Once(partial(assess_people, joint, is_of_events=subject.count == "visits"))
 
     def look(progress: Progress) -> tuple[Rate, Confidence | None]:
         people, _ = assess(progress)

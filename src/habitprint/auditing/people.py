@@ -21,10 +21,11 @@ from habitprint.matching import Matching, pair_margins
 from habitprint.matching.match import find_sizes
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.places import Grid
+from habitprint.prediction import SATURATED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime import PLACES
-from habitprint.separation import has_whole_counts, separate
+from habitprint.separation import separate
 from habitprint.training import Reliability
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -171,8 +172,12 @@ class People(Drawn):
         return n if n >= FEWEST_CLAIMS else 0
 
 
-def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
+def assess_people(
+    joint: AttackResult, progress: Progress = silent, *, is_of_events: bool = True
+) -> tuple[People, pl.DataFrame]:
     """Return the confidence of the claims of a joint attack: for all together without ids, and for each user by id.
+
+    Where counts are numbers of events, users have the observations with which they are identifiable.
 
     Examples
     --------
@@ -195,7 +200,7 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
         most_confident=ranked.most_confident,
         confidence=ranked.confidence,
     )
-    needed = _needed(joint, nested(progress, STAGE, 1, 2, "observations needed"))
+    needed = _needed(joint, nested(progress, STAGE, 1, 2, "observations needed")) if is_of_events else None
     users = _users(ranked)
     return people, users if needed is None else users.join(needed, on="user", how="left", maintain_order="left")
 
@@ -378,9 +383,14 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
 
 
 def _needed(joint: AttackResult, progress: Progress) -> pl.DataFrame | None:
-    """Return the observations with which each person in both tables is identifiable; None without whole counts."""
+    """Return the observations with which each person in both tables is identifiable; None without whole counts.
+
+    None also where nearly everybody is re-identified: then the measured share does not tell the worth of an
+    observation, and the numbers would be far too high.
+    """
     tables = joint.scenario
-    if tables.steps or not all(has_whole_counts(table) for table in (tables.released, tables.known)):
+    is_whole = tables.released.has_whole_counts and tables.known.has_whole_counts
+    if tables.steps or not is_whole or joint.rate.value > SATURATED:
         return None
     found = separate(tables, progress)
     return found.to_frame(found.worth(joint.rate.value)).select("user", "observations", "observations_needed")

@@ -69,7 +69,8 @@ def about_needed(found: Prediction) -> str:
     few, half, most = (
         "no number of" if each.observations is None else f"{each.observations:,.0f}" for each in found.needed
     )
-    return fixed_text("observations needed", have=f"{have:,.0f}", few=few, half=half, most=most)
+    said = fixed_text("observations needed", have=f"{have:,.0f}", few=few, half=half, most=most)
+    return f"{said} {fixed_text('observations needed: saturated')}" if found.is_saturated else said
 
 
 def about_lengths(found: LengthForecast) -> str:
@@ -112,7 +113,7 @@ def lengths_table(found: LengthForecast) -> Table:
 
 
 def growth_table(found: Prediction) -> Table:
-    """Return the share of people identifiable with some multiples of the observations.
+    """Return the share of people expected with some multiples of the observations.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def growth_table(found: Prediction) -> Table:
     '12.5% of these observations'
     """
     rows = [[_times(each.times), each.share] for each in found.growth]
-    return table("Identifiable, if each observation stays worth the same", ["", "Share of people"], rows)
+    return table("Expected, if each observation stays worth the same", ["", "Share of people"], rows)
 
 
 def _times(times: float) -> str:
