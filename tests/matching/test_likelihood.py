@@ -1,7 +1,7 @@
-"""The generalised likelihood of matchings: the paper's formula, the best matching, and the second best."""
+"""The generalised likelihood of matchings: the paper's formula, the best matching, and the margins."""
 
 import math
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import polars as pl
@@ -39,20 +39,38 @@ def ascending(matching: hp.Matching) -> tuple[int, ...]:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(3, 6))
-def test_the_best_matching_is_the_most_likely_one_and_margins_lead_to_the_second_best(
-    seed: int, n_users: int, n_places: int
-) -> None:
+def test_the_best_matching_is_the_most_likely_one_of_its_size(seed: int, n_users: int, n_places: int) -> None:
     one, other = tables(seed, n_users, n_places, n_events=7)
     matching = hp.match(one, other)
     found = hp.log_likelihood(matching, one, other)
-    of_all = sorted((slow_likelihood(one, other, partners) for partners in permutations(range(n_users))), reverse=True)
+    of_all = [slow_likelihood(one, other, partners) for partners in permutations(range(n_users))]
     assert found.is_exact
     assert found.value == pytest.approx(slow_likelihood(one, other, ascending(matching)), abs=1e-9)
-    assert found.value == pytest.approx(of_all[0], abs=1e-9)
-    # A pair is also forbidden if it gains nothing, as two users who share no place.
-    worthless = 7 * float(matching.gains[~matching.is_guess].min(initial=math.inf))
-    if not matching.n_guesses:
-        assert found.second_best == pytest.approx(min(of_all[0] - of_all[1], worthless), abs=1e-9)
+    assert found.value == pytest.approx(max(of_all), abs=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(3, 6))
+def test_margins_are_the_gain_that_is_lost_without_each_pair_in_nats(seed: int, n_users: int, n_places: int) -> None:
+    one, other = tables(seed, n_users, n_places, n_events=7)
+    matching = hp.match(one, other)
+    gains = 2 * math.log(2) - hp.weights(one, other)
+    margins = hp.log_likelihood(matching, one, other).margins
+    assert margins is not None
+    for row, column in enumerate(ascending(matching)):
+        allowed = gains.copy()
+        allowed[row, column] = 0  # as two users without a partner
+        best, without = (
+            max(sum(each[pair] for pair in enumerate(partners)) for partners in permutations(range(n_users)))
+            for each in (gains, allowed)
+        )
+        assert margins[row] == pytest.approx(7 * (best - without), abs=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5))
+def test_without_a_pair_the_value_is_never_smaller(seed: int, n_users: int) -> None:
+    one, other = tables(seed, n_users, 4, n_events=7)
+    values = [hp.log_likelihood(hp.match(one, other, size=size), one, other).value for size in range(1, n_users + 1)]
+    assert all(fewer >= more - 1e-9 for fewer, more in pairwise(values))
 
 
 def test_users_without_a_partner_are_persons_of_their_own() -> None:
@@ -71,7 +89,6 @@ def test_margins_need_the_best_matching_by_the_weight_of_the_paper() -> None:
     for matching in (hp.match(one, other, weight="l1"), hp.match(one, other, method="one-by-one")):
         found = hp.log_likelihood(matching, one, other)
         assert found.margins is None
-        assert found.second_best is None
     found = hp.log_likelihood(hp.match(one, other), one, other)
     assert not found.is_exact
     assert found.margins is not None

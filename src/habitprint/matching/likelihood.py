@@ -1,4 +1,4 @@
-"""The paper's generalised likelihood of a matching, and how much less likely every other matching is."""
+"""The paper's generalised likelihood of a matching, and the margins of its pairs in the same unit."""
 
 from dataclasses import dataclass
 
@@ -23,20 +23,21 @@ class Likelihood(ReadOnly):
     ----------
     value
         The log-likelihood of all events, if each pair is one person and all other users are persons of their own. Each
-        person's habits are those that make their events most likely.
+        person's habits are those that make their events most likely. Compare only matchings of the same size: a user
+        without a partner keeps habits of their own, so without a pair the value is larger.
     margins
-        By how much the best matching without each pair is less likely, in nats: the margin times the mean number of
+        The margin of each pair in nats: the gain that is lost if the pair is forbidden, times the mean number of
         observations of a user. None if the matching is not optimal by the paper's weight.
     is_exact
-        Whether all users have equally many observations. Otherwise the paper's weight, and so the margins, only
-        approximate the likelihood; `value` is exact in any case.
+        Whether all users have equally many observations. Then the matching with the smallest total weight has the
+        largest value of its size; otherwise only approximately. `value` is exact in any case.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.illustration()
     >>> found = hp.log_likelihood(hp.match(released, known), released, known)
-    >>> found.is_exact, round(found.value, 1), round(found.second_best, 2)
+    >>> found.is_exact, round(found.value, 1), round(float(found.margins.min()), 2)
     (True, -726.7, 19.45)
     """
 
@@ -45,11 +46,6 @@ class Likelihood(ReadOnly):
     is_exact: bool
 
     __repr__ = abbreviated
-
-    @property
-    def second_best(self) -> float | None:
-        """Return the logarithm of how many times more likely the matching is than the second-best one."""
-        return None if self.margins is None else float(self.margins.min())
 
 
 def log_likelihood(
@@ -74,8 +70,8 @@ def log_likelihood(
     >>> import habitprint as hp
     >>> one, other = (hp.Histograms.from_strings({1: "aab", 2: "bbc"}) for _ in "ab")
     >>> found = hp.log_likelihood(hp.match(one, other), one, other)
-    >>> round(found.value, 3), round(found.second_best, 3)
-    (-7.638, 4.159)
+    >>> round(found.value, 3), found.margins.round(3).tolist()
+    (-7.638, [4.159, 4.159])
     """
     released, known = align(released.in_order(), known.in_order())
     rows, columns = matching.rows_in(released, known)
