@@ -1,6 +1,7 @@
 """The share identified from longer periods: the line that it follows, its interval, and the data that it refuses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,12 @@ def test_only_lengths_from_a_quarter_of_the_longest_on_count_and_their_order_nev
     assert hp.forecast_length([odd, *points[1:]], 28).share == hp.forecast_length(points[::-1], 28).share
 
 
+def test_two_periods_of_unequal_lengths_are_no_point_of_the_line() -> None:
+    points = curve(0.6)
+    unequal = replace(points[-1], rate=hp.Rate.of(900, 1000, 0.001), is_unequal=True)
+    assert hp.forecast_length([*points[:-1], unequal], 28) == hp.forecast_length(points[:-1], 28)
+
+
 def test_a_share_that_does_not_rise_is_not_foretold_to_fall() -> None:
     found = hp.forecast_length(curve(-0.5), 28)
     assert found.slope == 0.0
@@ -56,8 +63,9 @@ def test_a_share_that_does_not_rise_is_not_foretold_to_fall() -> None:
 
 
 def test_too_few_lengths_and_shorter_periods_are_refused() -> None:
-    with pytest.raises(hp.InputError, match="no forecast from 1 measured lengths"):
-        hp.forecast_length(curve(0.6, lengths=(1, 7)), 28)
+    for few in (curve(0.6, lengths=(1, 7)), curve(0.6, lengths=(7, 7))):
+        with pytest.raises(hp.InputError, match="no forecast from 1 measured length "):
+            hp.forecast_length(few, 28)
     with pytest.raises(hp.InputError, match="up to 7 days were measured"):
         hp.forecast_length(curve(0.6), 5)
 

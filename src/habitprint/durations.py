@@ -17,7 +17,7 @@ import polars as pl
 from scipy.special import expit, logit, ndtri
 
 from habitprint.errors import InputError, require_number
-from habitprint.formatting import Drawn, abbreviated
+from habitprint.formatting import Drawn, abbreviated, counted
 from habitprint.rates import LEVEL, Rate
 
 MOST_DAYS = 36_525  # a century
@@ -37,6 +37,10 @@ class TimedRate(Protocol):
     @property
     def rate(self) -> Rate:
         """Return the rate."""
+
+    @property
+    def is_unequal(self) -> bool:
+        """Return whether one of the two periods is longer."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,8 @@ def forecast_length(points: Iterable[TimedRate], days: float) -> LengthForecast:
     Parameters
     ----------
     points
-        The measured rates at two lengths or more: the points of an audit's curve of lengths.
+        The measured rates at two lengths or more: the points of an audit's curve of lengths. Points of two periods of
+        unequal lengths are left out.
     days
         The number of days in each period; at least the longest measured length, and at most a century.
 
@@ -108,11 +113,13 @@ def forecast_length(points: Iterable[TimedRate], days: float) -> LengthForecast:
     >>> round(forecast_length(curve, 365).share, 2)
     0.99
     """
-    measured = sorted(((point.x, point.rate) for point in points), key=lambda point: point[0])
+    equal = ((point.x, point.rate) for point in points if not point.is_unequal)
+    measured = sorted(equal, key=lambda point: (point[0], point[1].value))
     recent = [point for point in measured if point[0] * RECENT >= measured[-1][0]]
-    if len(recent) < 2:  # noqa: PLR2004
+    n_lengths = len({length for length, _ in recent})
+    if n_lengths < 2:  # noqa: PLR2004
         raise InputError(
-            f"there is no forecast from {len(recent)} measured lengths of the periods",
+            f"there is no forecast from {counted(n_lengths, 'measured length')} of two equal periods",
             why="the slope of the curve needs two lengths, the shorter one at least a quarter of the longer one",
             fix="audit events of more days, with periods of several days",
         )

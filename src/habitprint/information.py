@@ -7,6 +7,9 @@ the logarithm of the crowd: with 20 bits, a person stands out of a million.
 The limit (Verdú & Han 1994) holds for every attack that looks at one row x at a time, and points at one of n rows of
 people who are drawn from the model: the share of right answers is at most P[i ≥ ln n − γ] + e^(−γ), for every γ ≥ 0. It
 is a limit under the model. Joint matching, which uses the other rows too, may exceed it.
+
+The probability is estimated from the people. The inequality of Dvoretzky, Kiefer and Wolfowitz bounds the error for
+all γ together (Massart 1990). The upper end is used, so the limit is too low with a probability of at most 5%.
 """
 
 import math
@@ -20,7 +23,7 @@ from habitprint.arrays import Floats, ReadOnly, SparseMatrix
 from habitprint.attacks import DIRECTIONS, HALVES_SEED, Attack, Scenario, run_attacks
 from habitprint.formatting import abbreviated
 from habitprint.progress import Progress, silent
-from habitprint.rates import Rate
+from habitprint.rates import LEVEL, Rate
 from habitprint.weighing import WEIGHTS, Weight
 
 COUNTRY = 30_000_000  # people
@@ -69,20 +72,20 @@ class Information(ReadOnly):
         return float(np.mean(self.bits > math.log2(n)))
 
     def bound(self, n: int) -> float:
-        """Return the limit of the share identified one by one in a crowd of n people, at the best γ.
+        """Return the estimated limit of the share re-identified one by one in a crowd of n people, at the best γ.
 
         Examples
         --------
         >>> found = Information(np.full(100, 3.0), 2, Rate.of(1, 2, 0.5), (1.0, 1.0))
         >>> found.bound(2), round(found.bound(1000), 3)
-        (1.0, 0.008)
+        (1.0, 0.13)
         """
         # P[i ≥ ln n − γ] rises only where γ = ln n − i for a person, so the best γ is just below such a value.
         evidence = np.sort(self.bits * math.log(2))
         gammas = np.maximum(math.log(n) - evidence, 0.0)
         n_above = len(evidence) - np.searchsorted(evidence, evidence, side="right")
-        limits = np.append(n_above / len(evidence) + np.exp(-gammas), 1.0)
-        return float(limits.min())
+        limits = n_above / len(evidence) + np.exp(-gammas)
+        return min(float(limits.min()) + math.sqrt(-math.log(1 - LEVEL) / (2 * len(evidence))), 1.0)
 
     @property
     def is_exceeded(self) -> bool:

@@ -286,7 +286,7 @@ def test_no_shorter_period_is_longer_than_the_shorter_one_of_the_two(period: Per
     prepared, whole = prepared_with(diary(6, changes=False), period)
     points = duration_curve(prepared, whole, overlap=0.5).points
     own = min(int(part.split()[0]) for part in longest.split(", "))
-    assert points[-1] == Point(own, longest, whole.rate, whole.rate.n, is_as_released=True)
+    assert points[-1] == Point(own, longest, whole.rate, whole.rate.n, is_as_released=True, is_unequal=True)
     assert all(point.x < own for point in points[:-1])
 
 

@@ -56,7 +56,10 @@ DISTANCE: tuple[Dimension, Axis] = ("distance", "days between the two periods")
 
 @dataclass(frozen=True)
 class Point:
-    """The risk at one value: `x` for an axis, `label` for people; in groups of `n_users`, matched apart."""
+    """The risk at one value: `x` for an axis, `label` for people; in groups of `n_users`, matched apart.
+
+    Where the two periods are of unequal lengths, `x` is the shorter one.
+    """
 
     x: float
     label: str
@@ -64,6 +67,7 @@ class Point:
     n_users: int
     n_groups: int = 1
     is_as_released: bool = False
+    is_unequal: bool = False
 
 
 @dataclass(frozen=True)
@@ -296,15 +300,17 @@ def duration_curve(
     for done, length in enumerate(lengths):
         inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
         rate, n_users, label = whole.rate, n, counted(length, "day")
+        is_unequal = length == own and n_released != n_known
         if length < own:
             found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
             part = Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.scenario.truth).counting(n)
             rate, n_users = attack_again(whole, part, inner).rate, part.common.n
         elif length > own:
             rate = _among_the_same(attack_again(whole, _counted(source, longer[length]), inner), whole)
-        elif n_released != n_known:
+        elif is_unequal:
             label = f"{counted(n_released, 'day')} released, {counted(n_known, 'day')} known"
-        points.append(Point(float(length), label, rate, n_users, is_as_released=length == own))
+        is_own = length == own
+        points.append(Point(float(length), label, rate, n_users, is_as_released=is_own, is_unequal=is_unequal))
     how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
     return Curve("duration", "days in each period", how, tuple(points))
 

@@ -222,7 +222,8 @@ def log_likelihoods(
         ways = [way.scaled_by(np.where(size > 0, size, 1.0)) for way in ways]
         temperature = _most_likely([way.of(~is_mine) for way in ways])
         for way in ways:
-            found[is_mine] -= surprises_of(temperature, *vars(way.of(is_mine)).values())[0] / len(ways)
+            mine = way.of(is_mine)
+            found[is_mine] -= surprises_of(temperature, mine.true, mine.rivals, mine.offsets)[0] / len(ways)
     return found
 
 
