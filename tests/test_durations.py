@@ -73,10 +73,13 @@ def test_too_few_lengths_and_shorter_periods_are_refused() -> None:
 def test_an_audit_of_tables_has_no_days_to_continue(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, "predict", hp.datasets.AUDIT_OF_TOWN, "--days", 28) == 2
-    assert "without times" in capsys.readouterr().err
-    assert run(monkeypatch, "predict", hp.datasets.AUDIT_OF_TOWN) == 2
-    assert "no --days" in capsys.readouterr().err
+    for files in ((hp.datasets.AUDIT_OF_TOWN,), ("one.csv", "other.csv")):
+        assert run(monkeypatch, "forecast", *files, "--days", 28) == 2
+        assert "tables of counts have no days" in capsys.readouterr().err
+    assert run(monkeypatch, "forecast", hp.datasets.AUDIT_OF_TOWN) == 2
+    assert "no --population and --days" in capsys.readouterr().err
+    assert run(monkeypatch, "forecast", hp.datasets.AUDIT_OF_TOWN, "--days", 28, "--population", 1_000) == 2
+    assert "both --population and --days" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -87,7 +90,7 @@ def test_the_curve_of_an_audit_is_continued_and_drawn(
     audit = hp.audit(events, noise=False)
     hp.write_audit(audit, tmp_path / "audit")
     plot = tmp_path / "lengths.svg"
-    assert run(monkeypatch, "predict", tmp_path / "audit", "--days", 28, "--plot", plot, "--json") == 0
+    assert run(monkeypatch, "forecast", tmp_path / "audit", "--days", 28, "--plot", plot, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     points = next(each for each in audit.curves if each.dimension == "duration").points
     assert facts["share"] == hp.forecast_length(points, 28).share

@@ -65,12 +65,12 @@ def plot_lengths(forecast: LengthForecast) -> "LayerChart":
     measured = pl.DataFrame(dots, ["days", "share", "low", "high"], orient="row")
     layers = _fan(x, forecast.to_frame(), measured, forecast.measured[-1][0])
     subtitle = textwrap.wrap(about_lengths(forecast), 90)
-    title = alt.Title("How many would be identified from longer periods", subtitle=subtitle)
+    title = alt.Title("Share re-identified from longer periods", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def plot_prediction(prediction: Prediction) -> "LayerChart":
-    """Draw the share identified against the share of the events: measured, of redealt events, and identifiable.
+    """Draw the share re-identified against the share of the events: measured, of redealt events, and identifiable.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
     x = alt.X(
         "events:Q", title="share of the events", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="%")
     )
-    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", title="share identified, 95% interval")
+    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", title="share re-identified, 95% interval")
     low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
     tips = _tips(".2%", *columns)
     layers = [
@@ -103,7 +103,7 @@ def plot_prediction(prediction: Prediction) -> "LayerChart":
         grown.mark_line(strokeDash=[2, 3], point=True).encode(x=x, y=share, tooltip=tips[:2]),
     ]
     subtitle = [*textwrap.wrap(about_prediction(prediction), 90), fixed_text("key to predictions")]
-    title = alt.Title("What these events would identify if they fell at random", subtitle=subtitle)
+    title = alt.Title("Share re-identified if these events fell at random", subtitle=subtitle)
     return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 

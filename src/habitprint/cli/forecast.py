@@ -1,4 +1,4 @@
-"""``habitprint forecast``: the share of people who would be re-identified in a larger population."""
+"""``habitprint forecast``: the share of people re-identified in a larger population, or from longer periods."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +14,7 @@ from habitprint.cli.options import ForceOption, JsonOption, PlotOption, SeedOpti
 from habitprint.cli.screen import Note, tell, written
 from habitprint.cli.tables import AttackOptions
 from habitprint.conversion import is_release
+from habitprint.durations import MOST_DAYS
 from habitprint.errors import InputError, first_few
 from habitprint.flags import ATTACKER, flag
 from habitprint.forecasting import MOST_PEOPLE
@@ -21,16 +22,21 @@ from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
 from habitprint.progress import Progress, ProgressBar
 from habitprint.wording.blocks import Cell, Table, Text, table
+from habitprint.wording.prediction import about_lengths, lengths_table
 from habitprint.wording.risk import about_forecast, about_law, about_needed, tell_forecast
 
 NOT_PROTECTED = "among more people, a protection would form other groups and other noise"
 
 
 class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
-    """The options of a forecast: those of an attack, and method, seed, target.
+    """The options of a forecast: those of an attack, and population, days, method, seed, target.
 
     Parameters
     ----------
+    population
+        Number of people in the larger population.
+    days
+        Number of days in each longer period. Needs the folder of an audit.
     method
         Attack that is forecast: joint matching of all people, or the nearest match of each person alone.
     target
@@ -38,6 +44,8 @@ class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
         takes. Default: the target of the audit, or 5%.
     """
 
+    population: Annotated[int | None, flag(least=1, most=MOST_PEOPLE, metavar="N")] = None
+    days: Annotated[int | None, flag(least=1, most=MOST_DAYS, metavar="N")] = None
     method: Annotated[Literal["joint", "one-by-one"], flag(panel=ATTACKER)] = "joint"
     seed: SeedOption = 0
     target: Annotated[float | None, flag(metavar="RATE", read=to_share)] = None
@@ -45,14 +53,13 @@ class ForecastOptions(AttackOptions, frozen=True, kw_only=True):
 
 def forecast(
     files: Annotated[list[Path], typer.Argument(metavar="RELEASED KNOWN | AUDIT")],
-    population: Annotated[int, flag(least=1, most=MOST_PEOPLE, metavar="N")],
     spec: TableSpec,
     options: ForecastOptions,
     plot: PlotOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Forecast the share of people re-identified in a larger population, without protection.
+    """Forecast the share of people re-identified in a larger population, or from longer periods, without protection.
 
     [bold]Examples[/bold]
 
@@ -62,26 +69,41 @@ def forecast(
 
     habitprint forecast audit --population 30000000
 
+    habitprint forecast audit --days 365
+
     [bold]What it does[/bold]
 
     It attacks all people, then random halves and quarters of them, and extrapolates. The interval holds for similar
     people, observed for the same time. The forecast also says how many people a release needs to meet a target. From
-    the folder of an audit, it extrapolates the measured curve, and no attack runs again.
+    the folder of an audit, it extrapolates the measured curve of people or of days, and no attack runs again.
 
     Parameters
     ----------
     files
         Two tables of counts, released and known; or the folder of an audit, or its report.json.
-    population
-        Number of people in the larger population.
     """
     check_outputs(*files, options.truth, force=force, chart=plot)
+    population, days = options.population, options.days
+    if days is not None and population is None:
+        found_lengths = _forecast_length(files, days, spec, options)
+        if plot is not None:
+            hp.save_chart(hp.plot_lengths(found_lengths), plot, overwrite=force)
+        said = about_lengths(found_lengths)
+        facts = {**vars(found_lengths), "words": said, "plot": plot}
+        tell(facts, [lengths_table(found_lengths), Text(said), *written(plot)], as_json=as_json)
+        return
+    if population is None or days is not None:
+        raise InputError(
+            f"habitprint forecast got {'no' if days is None else 'both'} --population and --days",
+            why="it forecasts either the share among more people, or the share from longer periods",
+            fix="--population 30000000; or, with the folder of an audit, --days 365",
+        )
     target = DEFAULT_TARGET if options.target is None else options.target
     measured: Sequence[hp.Measured] | hp.Impostors
     chosen: str | None = None
     with ProgressBar() as progress:
         if len(files) == 1:
-            audit = _read_audit(files[0], spec, options)
+            audit = _read_audit(files[0], spec, options, "--population", "--target", "--seed")
             target = audit.verdict.target if options.target is None else target
             points = [point for curve in audit.curves if curve.dimension == "users" for point in curve.points]
             measured = [hp.Measured(point.n_users, point.rate) for point in points]
@@ -111,9 +133,21 @@ def forecast(
     tell(facts, blocks, [] if chosen is None else [Note(chosen)], as_json=as_json)
 
 
-def _read_audit(file: Path, spec: TableSpec, options: ForecastOptions) -> hp.Audit:
+def _forecast_length(files: Sequence[Path], days: int, spec: TableSpec, options: ForecastOptions) -> hp.LengthForecast:
+    curves = _read_audit(files[0], spec, options, "--days").curves if len(files) == 1 else ()
+    curve = next((each for each in curves if each.dimension == "duration"), None)
+    if curve is None:
+        raise InputError(
+            f"--days needs the audit of events, and got {first_few(map(str, files))}",
+            why="the forecast continues the curve by days in each period; tables of counts have no days",
+            fix="audit the events, and give the folder of the audit",
+        )
+    return hp.forecast_length(curve.points, days)
+
+
+def _read_audit(file: Path, spec: TableSpec, options: ForecastOptions, *allowed: str) -> hp.Audit:
     refuse(
-        [option for option in given(spec, options) if option.name not in ("--target", "--seed")],
+        [option for option in given(spec, options) if option.name not in allowed],
         None,
         f"an audit ({file})",
         why="the audit has read its tables and has run its attacks",

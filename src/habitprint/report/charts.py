@@ -552,7 +552,7 @@ def forecast_figure(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> Figu
     end = axis_end(max([each.rate.high for each in measured] + [each.high for each in forecast.fan]))
     said = [about_forecast(forecast), "" if forecast.needed is None else about_needed(forecast.needed)]
     picture = Picture("forecast", curve_picture(curve, None, end, forecast), caption=" ".join(said).strip())
-    return Figure("How many would be identified among more people", "", (picture,))
+    return Figure("Share re-identified among more people", "", (picture,))
 
 
 def _rates_table(caption: str, head: str, rates: Sequence[tuple[object, Rate]]) -> Table:

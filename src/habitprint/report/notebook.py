@@ -253,11 +253,11 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
         case MatchingPath():
             figure = charts.path_figure(value)
         case Prediction():
-            title = "What these events would identify if they fell at random"
+            title = "Share re-identified if these events fell at random"
             spec, key = plot_prediction(value).to_dict(), fixed_text("key to predictions")
             figure = Figure(title, "", (Picture("prediction", spec, caption=key),))
         case LengthForecast():
-            title = "How many would be identified from longer periods"
+            title = "Share re-identified from longer periods"
             figure = Figure(title, "", (Picture("lengths", plot_lengths(value).to_dict()),))
         case Curve() if value.points:
             end = charts.axis_end(max(point.rate.high for point in value.points))
