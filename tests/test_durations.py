@@ -95,6 +95,3 @@ def test_the_curve_of_an_audit_is_continued_and_drawn(
     points = next(each for each in audit.curves if each.dimension == "duration").points
     assert facts["share"] == hp.forecast_length(points, 28).share
     assert plot.read_text().startswith("<svg")
-    has_needed = audit.users.filter(audit.users["observations_needed"].is_not_null())
-    within = (has_needed["observations_needed"] <= has_needed["observations"]).sum()
-    assert within / has_needed.height == pytest.approx(points[-1].rate.value, abs=0.1)

@@ -126,3 +126,6 @@ def test_users_have_needed_observations_if_counts_are_events_and_some_people_are
     assert (joint.rate.value > 0.9) == (n_events == 200)
     _, users = assess_people(joint, is_of_events=is_of_events)
     assert ("observations_needed" in users.columns) == has_needed
+    if has_needed:
+        within = (users["observations_needed"] <= users["observations"]).sum()
+        assert within / 60 == pytest.approx(joint.rate.value, abs=0.1)

@@ -110,7 +110,7 @@ def about_evaluation(found: Evaluation) -> list[tuple[str, str]]:
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(20, 6)
     >>> [name for name, _ in about_evaluation(hp.evaluate(hp.match(released, known), released, known))]
-    ['identified', 'accuracy', 'precision', 'cluster accuracy']
+    ['re-identified', 'accuracy', 'precision', 'cluster accuracy']
     """
     rates = {
         "accuracy": found.accuracy_rate,
@@ -118,7 +118,7 @@ def about_evaluation(found: Evaluation) -> list[tuple[str, str]]:
         "cluster accuracy": found.cluster_rate,
     }
     return [
-        ("identified", f"{number(found.expected_correct)} of {counted(found.n_common, 'common user')}"),
+        ("re-identified", f"{number(found.expected_correct)} of {counted(found.n_common, 'common user')}"),
         *((name, "not defined" if rate is None else rate.words) for name, rate in rates.items()),
     ]
 
