@@ -33,6 +33,7 @@ from habitprint.weighing import WEIGHTS, Weight
 from habitprint.weighing.learned import fit_on_other_half
 
 LEVELS = (4, 8, 16, 32)  # into how many parts of equally many people totals are cut
+POWER_OF_TOTALS = 0.75  # of rows in joint matching: from 0.5 to 1, most people in most data sets
 WEIGHT_OF_TOTALS = 0.1  # of each person's shares: the most probable true pairs in most data sets
 HALVES_SEED = 0  # fixed: the seed of an audit cannot choose halves that suit it
 STAGE = "attacks"
@@ -94,6 +95,32 @@ def with_totals(
     )
     columns = pl.Series(np.arange(one.shape[1]))
     return Histograms(one, released.users, columns), Histograms(other, known.users, columns)
+
+
+def scaled_by_totals(
+    released: Histograms, known: Histograms, totals: tuple[Floats, Floats]
+) -> tuple[Histograms, Histograms]:
+    """Return two aligned tables as shares times a power of the row's total, for joint matching.
+
+    More is known about people with many events, and a joint matching then prefers their pairs. What is missing in a row
+    stands at a further place that only its own side has. Places are named by the number of their column.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "a", 2: "aaaa"})
+    >>> scaled_by_totals(habits, habits, (habits.totals, habits.totals))[0].shares.toarray().round(2).tolist()
+    [[0.35, 0.65, 0.0], [1.0, 0.0, 0.0]]
+    """
+    places = released.places.cast(pl.String).arg_sort().to_numpy()  # as for ranks
+    made = []
+    for side, (table, of_table) in enumerate(zip((released, known), totals, strict=True)):
+        scale = (of_table / of_table.max()) ** POWER_OF_TOTALS
+        missing = np.zeros((table.n_users, 2))
+        missing[:, side] = 1 - scale
+        shares = sparse.diags_array(scale) @ table.shares[:, places]
+        counts = sparse.csr_array(sparse.hstack([shares, sparse.csr_array(missing)]))
+        made.append(Histograms(counts, table.users, pl.Series(np.arange(counts.shape[1]))))
+    return made[0], made[1]
 
 
 def _ranks(totals: Floats) -> SparseMatrix:
@@ -247,24 +274,36 @@ class Scenario:
     @property
     def shows_totals(self) -> bool:
         """Return whether the release shows totals that differ, so that an attacker can compare them too."""
-        return self._aligned_with_totals is not None
+        return self._totals is not None
 
     @cached_property
-    def _aligned_with_totals(self) -> tuple[Histograms, Histograms] | None:
-        totals = shown_totals(*self.aligned)
-        return None if totals is None else with_totals(*self.aligned, totals)
+    def _totals(self) -> tuple[Floats, Floats] | None:
+        return shown_totals(*self.aligned)
 
-    def compared(self, *, totals: bool = False) -> tuple[Histograms, Histograms]:
-        """Return the aligned tables, with totals as further columns if the attack uses them and the release shows them.
+    @cached_property
+    def _ranked(self) -> tuple[Histograms, Histograms]:
+        return self.aligned if self._totals is None else with_totals(*self.aligned, self._totals)
+
+    @cached_property
+    def _scaled(self) -> tuple[Histograms, Histograms]:
+        return self.aligned if self._totals is None else scaled_by_totals(*self.aligned, self._totals)
+
+    def compared(self, attack: "Attack") -> tuple[Histograms, Histograms]:
+        """Return the aligned tables, with totals if the attack uses them and the release shows them.
+
+        One by one, ranks of totals are further columns. Jointly, rows are scaled by their totals.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id")
-        >>> [scenario.compared(totals=totals)[0].n_places for totals in (False, True)]
-        [20, 80]
+        >>> scenario, l1 = Scenario(*hp.datasets.town(40, 20), truth="same-id"), hp.WEIGHTS["l1"]
+        >>> attacks = Attack(l1), Attack(l1, uses_totals=True), Attack(l1, "one-by-one", uses_totals=True)
+        >>> [scenario.compared(attack)[0].n_places for attack in attacks]
+        [20, 22, 80]
         """
-        return (self._aligned_with_totals if totals else None) or self.aligned
+        if not attack.uses_totals:
+            return self.aligned
+        return self._ranked if attack.method == "one-by-one" else self._scaled
 
     @property
     def transformed(self) -> tuple["Scenario", ...]:
@@ -561,7 +600,7 @@ def run_attack(
     )
     # No warning here: if no place or person is shared, the protection is good, and the rate shows it.
     with PLACES:
-        matching = find_matching(*scenario.compared(totals=attack.uses_totals), options, progress)
+        matching = find_matching(*scenario.compared(attack), options, progress)
     return count_identified(scenario, attack, matching)
 
 
@@ -580,13 +619,13 @@ def run_attacks(
     """
     together: dict[tuple[Scenario, Attack], list[Attack]] = {}
     for scenario, attack in dict.fromkeys(wanted):  # two halves of the people may teach the same weight
-        _ = scenario.common, scenario.compared(totals=attack.uses_totals)  # before several attacks need them
+        _ = scenario.common, scenario.compared(attack)  # before several attacks need them
         together.setdefault((scenario, replace(attack, direction="released-to-known")), []).append(attack)
 
     def run(scenario: Scenario, attacks: Sequence[Attack], progress: Progress) -> list[AttackResult]:
         if len(attacks) == 1:
             return [run_attack(scenario, attacks[0], seed=seed, progress=progress)]
-        tables, weight = scenario.compared(totals=attacks[0].uses_totals), attacks[0].weight
+        tables, weight = scenario.compared(attacks[0]), attacks[0].weight
         found = {each.direction: each for each in find_from_both_sides(*tables, weight, seed=seed, progress=progress)}
         return [count_identified(scenario, attack, found[attack.direction]) for attack in attacks]
 
@@ -605,7 +644,7 @@ def count_identified(scenario: Scenario, attack: Attack, matching: Matching) -> 
     >>> count_identified(town, PROPOSED, hp.match(*town.aligned)).rate.n
     40
     """
-    released, known = scenario.compared(totals=attack.uses_totals)
+    released, known = scenario.compared(attack)
     found = common_users(scenario.truth, released.users, known.users)
     # People whom the attacker's transformation removes count, and are not identified.
     of_row = np.zeros(released.n_users)
@@ -883,7 +922,8 @@ def _run_with_totals(
 
     One-by-one attacks run with each of the attacker's transformations, since totals may add most under another one than
     the strongest without them. They use the weights that are strongest in joint and in one-by-one matching. Joint
-    matching uses the strongest transformation without totals, and the strongest with them.
+    matching uses the strongest transformation without totals, and the strongest with them:
+    each with the strongest weight and with the paper's.
     """
     if not scenario.shows_totals:
         return []
@@ -891,8 +931,9 @@ def _run_with_totals(
     wanted = [(view, attack) for view in scenario.transformed for attack in attacks]
     results = run_attacks(wanted, seed=seed, progress=progress)
     together = dict.fromkeys(
-        (each.scenario, Attack(each.attack.weight, joint.attack.method, uses_totals=True))
+        (each.scenario, Attack(weight, joint.attack.method, uses_totals=True))
         for each in (joint, max(results, key=_high))
+        for weight in (each.attack.weight, PROPOSED.weight)
     )
     return results + run_attacks(list(together), seed=seed, progress=progress)
 
