@@ -161,7 +161,6 @@ if _typing.TYPE_CHECKING:
 
     from habitprint.auditing.audit import Pictured as _Pictured
     from habitprint.backends.spark import Spark as Spark
-    from habitprint.plots import plot_lengths as plot_lengths
     from habitprint.plots import plot_prediction as plot_prediction
     from habitprint.plots import save_chart as save_chart
     from habitprint.report import release as release
@@ -171,11 +170,12 @@ if _typing.TYPE_CHECKING:
     from habitprint.report import write_record as write_record
     from habitprint.report import write_report as write_report
     from habitprint.report.notebook import plot_forecast as plot_forecast
+    from habitprint.report.notebook import plot_lengths as plot_lengths
     from habitprint.report.notebook import plot_path as plot_path
 else:
     _LATER = {
-        **dict.fromkeys(("plot_forecast", "plot_path"), "report.notebook"),
-        **dict.fromkeys(("plot_lengths", "plot_prediction", "save_chart"), "plots"),
+        **dict.fromkeys(("plot_forecast", "plot_lengths", "plot_path"), "report.notebook"),
+        **dict.fromkeys(("plot_prediction", "save_chart"), "plots"),
         **dict.fromkeys(("release", "render_report", "write_audit", "write_comparison", "write_report"), "report"),
         "write_record": "report",
         "Spark": "backends.spark",  # an extra, and so not in `__all__`

@@ -1,4 +1,4 @@
-"""Pictures of forecasts of longer periods and of predictions, and files of charts that need no browser."""
+"""Pictures of predictions, and files of charts that need no browser."""
 
 import os
 import re
@@ -10,12 +10,11 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from habitprint.durations import LengthForecast
 from habitprint.errors import InputError
 from habitprint.io.files import Output, check_target, refuse_address, write_all
 from habitprint.prediction import Prediction
 from habitprint.wording.blocks import fixed_text
-from habitprint.wording.prediction import about_lengths, about_prediction
+from habitprint.wording.prediction import about_prediction
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
@@ -23,50 +22,6 @@ FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
 UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
 # The menu of an .html file: it saves the picture, and never sends the data to an online editor.
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-
-
-def _fan(x: alt.X, fan: pl.DataFrame, dots: pl.DataFrame, last: float) -> list[alt.Chart]:
-    """Return a forecast as a dashed line, with a band after the last measured value, and measured values as dots."""
-    name = fan.columns[0]
-    highest = max(fan["high"].to_list() + dots["high"].to_list())
-    scale = alt.Scale(domain=[0, min(1.0, 1.05 * highest)])
-    axis = alt.Axis(format="%", title="share identified, 95% interval")
-    low, share = (alt.Y(f"{column}:Q", scale=scale, axis=axis) for column in ("low", "share"))
-    tips = _tips(",d", name) + _tips(".2%", *fan.columns[1:])
-    ahead = alt.Chart(fan.filter(pl.col(name) >= last)).encode(x=x)
-    measured = alt.Chart(dots).encode(x=x)
-    return [
-        ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),
-        alt.Chart(fan).mark_line(strokeDash=[2, 3]).encode(x=x, y=share),
-        measured.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
-        measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
-        ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
-    ]
-
-
-def plot_lengths(forecast: LengthForecast) -> "LayerChart":
-    """Draw the share re-identified against the days in each period: measured, and as a fan for the forecast.
-
-    Parameters
-    ----------
-    forecast
-        Made by `habitprint.forecast_length`.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> from habitprint.auditing.curves import Point
-    >>> curve = [Point(days, "", hp.Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
-    >>> len(plot_lengths(hp.forecast_length(curve, 28)).layer)
-    5
-    """
-    dots = [(days, rate.value, rate.low, rate.high) for days, rate in forecast.measured]
-    x = alt.X("days:Q", title="days in each period", scale=alt.Scale(type="log", nice=False, padding=12))
-    measured = pl.DataFrame(dots, ["days", "share", "low", "high"], orient="row")
-    layers = _fan(x, forecast.to_frame(), measured, forecast.measured[-1][0])
-    subtitle = textwrap.wrap(about_lengths(forecast), 90)
-    title = alt.Title("Share re-identified from longer periods", subtitle=subtitle)
-    return LayerChart(layer=layers).properties(width=480, height=260, title=title)
 
 
 def plot_prediction(prediction: Prediction) -> "LayerChart":

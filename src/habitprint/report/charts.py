@@ -23,9 +23,10 @@ from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Order, People, PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
+from habitprint.durations import LengthForecast, LengthPoint
 from habitprint.evaluation import Evaluation
 from habitprint.following import Following
-from habitprint.forecasting import Forecast, Measured, SizedRate
+from habitprint.forecasting import FanPoint, Forecast, Measured, SizedRate
 from habitprint.formatting import at_most, counted, headed, number, percent, rounded_up
 from habitprint.losses import SCALES
 from habitprint.matching import MatchingPath
@@ -33,6 +34,7 @@ from habitprint.rates import Rate
 from habitprint.wording.blocks import Cell, Figure, Picture, Table, fixed_text, fixed_texts, table
 from habitprint.wording.following import following_table
 from habitprint.wording.people import about_shelter
+from habitprint.wording.prediction import about_lengths
 from habitprint.wording.risk import (
     RATE_HEADS,
     TITLES,
@@ -261,7 +263,9 @@ def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
     return table(TITLES[curve.dimension], [headed(curve.axis), *RATE_HEADS], rows)
 
 
-def curve_picture(curve: Curve, target: float | None, end: float, forecast: Forecast | None = None) -> Spec:
+def curve_picture(
+    curve: Curve, target: float | None, end: float, forecast: Forecast | LengthForecast | None = None
+) -> Spec:
     """Draw how the risk depends on something: a line with a band for the interval, and a fan for what is forecast.
 
     Parameters
@@ -284,8 +288,8 @@ def curve_picture(curve: Curve, target: float | None, end: float, forecast: Fore
     'days in each period'
     """
     data = [_flat(point.rate, at=point.x, name=point.label, here=point.is_as_released) for point in curve.points]
-    fan = [] if forecast is None else [point for point in forecast.fan if point.n >= forecast.n_measured]
-    places = sorted({point.x for point in curve.points} | {float(point.n) for point in fan[-1:]})
+    fan = [] if forecast is None else _ahead(forecast)
+    places = sorted({point.x for point in curve.points} | {at["at"] for at in fan[-1:]})
     is_wide = min(places) > 0 and max(places) >= WIDE * min(places)
     kind = {"type": "log"} if is_wide else {"zero": False}
     shown = "~%" if max(places) <= 1 else ",~f" if max(places) < MILLION else "~s"
@@ -298,13 +302,7 @@ def curve_picture(curve: Curve, target: float | None, end: float, forecast: Fore
     y = _shares(alt.Y, end, "share re-identified")
     base = _rows(data).encode(x=x)
     line = base.encode(y=y("value"), tooltip=_rate_tips())
-    ahead = _rows(
-        [
-            {"at": point.n, "value": point.share, "low": point.low, "high": point.high, "name": f"{point.n:,} people"}
-            | {"rate": percent(point.share), "range": f"{percent(point.low)} to {at_most(point.high)}"}
-            for point in fan
-        ]
-    ).encode(x=x, tooltip=_tips(name=" ", rate="forecast", range="95% interval"))
+    ahead = _rows(fan).encode(x=x, tooltip=_tips(name=" ", rate="forecast", range="95% interval"))
     layers = [
         base.mark_area(style="band").encode(y=y("low"), y2="high:Q"),
         *([ahead.mark_area(style="fan").encode(y=y("low"), y2="high:Q")] if len(fan) > 1 else []),
@@ -321,6 +319,20 @@ def curve_picture(curve: Curve, target: float | None, end: float, forecast: Fore
             ahead.mark_point(filled=True, size=60, opacity=0).encode(y=y("value")),
         ]
     return _spec(layers, PANEL, f"{TITLES[curve.dimension]}: risk against {curve.axis}.")
+
+
+def _ahead(forecast: Forecast | LengthForecast) -> list[Spec]:
+    """Return what is forecast beyond the last measured value."""
+    points: Iterable[tuple[str, float, FanPoint | LengthPoint]]
+    if isinstance(forecast, Forecast):
+        points = ((f"{each.n:,} people", each.n, each) for each in forecast.fan if each.n >= forecast.n_measured)
+    else:
+        points = ((f"{each.days:,.0f} days", each.days, each) for each in forecast.fan)
+    return [
+        {"at": float(at), "value": each.share, "low": each.low, "high": each.high, "name": name}
+        | {"rate": percent(each.share), "range": f"{percent(each.low)} to {at_most(each.high)}"}
+        for name, at, each in points
+    ]
 
 
 def following_figure(found: Following) -> Figure | None:
@@ -553,6 +565,23 @@ def forecast_figure(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> Figu
     said = [about_forecast(forecast), "" if forecast.needed is None else about_needed(forecast.needed)]
     picture = Picture("forecast", curve_picture(curve, None, end, forecast), caption=" ".join(said).strip())
     return Figure("Share re-identified among more people", "", (picture,))
+
+
+def lengths_figure(forecast: LengthForecast) -> Figure:
+    """Draw the share re-identified against the days in each period: measured, and as a fan for the forecast.
+
+    Examples
+    --------
+    >>> curve = [Point(days, "", Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
+    >>> from habitprint.durations import forecast_length
+    >>> lengths_figure(forecast_length(curve, 28)).pictures[0].name
+    'lengths'
+    """
+    points = (Point(days, f"{days:g} days", rate, rate.n) for days, rate in forecast.measured)
+    curve = Curve("duration", "days in each period", "first days", tuple(points))
+    end = axis_end(max([rate.high for _, rate in forecast.measured] + [each.high for each in forecast.fan]))
+    picture = Picture("lengths", curve_picture(curve, None, end, forecast), caption=about_lengths(forecast))
+    return Figure("Share re-identified from longer periods", "", (picture,))
 
 
 def _rates_table(caption: str, head: str, rates: Sequence[tuple[object, Rate]]) -> Table:

@@ -32,7 +32,7 @@ from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
-from habitprint.plots import LayerChart, VConcatChart, drawable, offline, plot_lengths, plot_prediction
+from habitprint.plots import LayerChart, VConcatChart, drawable, offline, plot_prediction
 from habitprint.prediction import Prediction
 from habitprint.rates import Rate
 from habitprint.report import charts
@@ -257,8 +257,7 @@ def figure_of(value: object, picture: Pictured = "answer") -> Figure:  # noqa: C
             spec, key = plot_prediction(value).to_dict(), fixed_text("key to predictions")
             figure = Figure(title, "", (Picture("prediction", spec, caption=key),))
         case LengthForecast():
-            title = "Share re-identified from longer periods"
-            figure = Figure(title, "", (Picture("lengths", plot_lengths(value).to_dict()),))
+            figure = charts.lengths_figure(value)
         case Curve() if value.points:
             end = charts.axis_end(max(point.rate.high for point in value.points))
             figure = Figure(
@@ -344,6 +343,25 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> LayerC
     'LayerChart'
     """
     return _chart(charts.forecast_figure(forecast, sizes))
+
+
+def plot_lengths(forecast: LengthForecast) -> LayerChart | VConcatChart:
+    """Draw the share re-identified against the days in each period: measured, and as a fan for the forecast.
+
+    Parameters
+    ----------
+    forecast
+        Made by `habitprint.forecast_length`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.curves import Point
+    >>> curve = [Point(days, "", hp.Rate.of(n, 100, 0.01), 100) for days, n in ((2, 20), (4, 35), (7, 50))]
+    >>> type(plot_lengths(hp.forecast_length(curve, 28))).__name__
+    'LayerChart'
+    """
+    return _chart(charts.lengths_figure(forecast))
 
 
 def _chart(figure: Figure) -> LayerChart | VConcatChart:
