@@ -239,7 +239,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """Hold back the standard error of compiled code: after a panic its text is dropped, else it is passed on.
+    """Redirect the standard error of compiled code: after a panic its text is dropped, else it is passed on.
 
     The stream belongs to the whole process, so one thread at a time does this. Nobody waits for it.
     """
