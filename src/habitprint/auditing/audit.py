@@ -582,7 +582,7 @@ def audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(40, 6), target="20%", noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('joint matching, l1, with totals', False, 'groups of 5')
+    ('joint matching, jensen-shannon, with totals', False, 'groups of 5')
     """
     given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
     subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})

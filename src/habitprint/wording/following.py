@@ -30,7 +30,7 @@ def about_rotation(found: Following, target: float) -> str:
     --------
     >>> import habitprint as hp
     >>> about_rotation(hp.follow(hp.datasets.calls_twin(60).events, every=3), target=0.05)
-    'No tested interval keeps this share within 5%.'
+    'No tested interval keeps this share within 5% in every release.'
     """
     within = [counted(each.every, "day") for each in found.survivals if each.is_within(target)]
     if not within:
@@ -64,8 +64,8 @@ def about_worst(found: Following, target: float) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_worst(hp.follow(hp.datasets.calls_twin(60).events, every=3), target=0.05)[-47:]
-    ' No tested interval keeps this share within 5%.'
+    >>> about_worst(hp.follow(hp.datasets.calls_twin(60).events, every=3), target=0.05)[-64:]
+    ' No tested interval keeps this share within 5% in every release.'
     """
     worst = max(found.survivals, key=lambda each: each.last.everybody.value)
     return f"{about_survival(worst)} {about_rotation(found, target)}"
