@@ -104,6 +104,7 @@ def test_web_histories_show_that_the_model_is_wrong() -> None:
     assert "the model is wrong" in about_bits(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 300])
 def test_the_estimated_limit_is_rarely_below_the_limit_of_the_model(n: int) -> None:
     random = np.random.default_rng(0)

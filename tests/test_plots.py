@@ -140,6 +140,7 @@ def test_a_chart_of_an_audit_that_writes_itself_loads_nothing_from_a_network(tmp
     assert not re.search("<script[^>]+src=", (tmp_path / name).read_text())
 
 
+@pytest.mark.slow
 def test_a_chart_in_a_notebook_loads_nothing_from_a_network() -> None:
     found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     path = hp.matching_path(*hp.datasets.illustration())

@@ -61,6 +61,7 @@ def test_redealing_keeps_both_totals_and_the_pooled_events_of_everybody() -> Non
     assert abs(before.released.counts - after.released.counts).nnz > 0
 
 
+@pytest.mark.slow
 def test_redealt_events_follow_the_distribution_of_a_shuffled_list() -> None:
     n_draws, counts = 1500, {"a": 5, "b": 2, "c": 1}
     released = hp.Histograms.from_table({"user": [1, 1], "place": ["a", "b"], "count": [2, 1]})

@@ -51,6 +51,7 @@ def test_rivals_stand_in_the_order_of_what_speaks_for_them_and_nobody_nearer_is_
         assert gains[0] == pytest.approx(weight.ceiling - np.min(weights[row]), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_person_and_whoever_is_named_are_among_the_rivals() -> None:
     for why in explained():
         assert sum(rival.is_named for rival in why.rivals) == (why.named is not None)

@@ -79,6 +79,7 @@ def insider_of(release: hp.Release) -> tuple[hp.Histograms, list[int]]:
     return hp.Histograms.from_table(rows), last.to_list()
 
 
+@pytest.mark.slow
 @given(histograms=tables(max_users=8), k=st.integers(2, 4))
 def test_the_rows_that_fall_apart_are_those_of_the_definition(histograms: hp.Histograms, k: int) -> None:
     if histograms.n_users < k:

@@ -15,6 +15,8 @@ from habitprint.report.charts import figures_of
 from habitprint.wording.pages import build_page, build_record
 from habitprint.wording.scope import about_scope
 
+pytestmark = pytest.mark.slow
+
 TARGET = 0.2
 
 

@@ -238,6 +238,7 @@ def test_no_sign_that_a_terminal_obeys_is_written_beside_a_release_and_all_of_it
     assert hp.read_release(tmp_path / "safer.csv").steps[0].places == ("a\x9b2J",)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_leave_the_table_of_one_beside_its_own_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
